@@ -14,16 +14,21 @@
 //! | `function.rs` | functions, blocks, values |
 //! | `module.rs` | modules and globals |
 //! | `debug.rs` | source positions and source-level types |
+//! | `intrinsic.rs` | signatures of intrinsics |
+//! | `eval.rs` | what every operator computes |
 
 pub mod debug;
 pub mod entity;
+pub mod eval;
 pub mod function;
 pub mod inst;
+pub mod intrinsic;
 pub mod module;
 pub mod types;
 
 pub use debug::{DebugType, Field, FileId, LocId, PathId, SourceFile, SourceLoc, TypeId};
 pub use entity::{EntityRef, EntityVec};
+pub use eval::EvalError;
 pub use function::{Block, BlockData, FuncId, Function, Inst, Value, ValueData, ValueDef};
 pub use inst::{Callee, InstData, InstKind, Intrinsic, Operand};
 pub use module::{Global, GlobalId, Module, Reloc, RelocTarget};
