@@ -1,1 +1,19 @@
-//! x
+//! Threads that yield an Op and wait for its outcome.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `op.rs` | the vocabulary between threads and engines |
+//! | `machine.rs` | the trait that an engine drives |
+//! | `stop.rs` | violations, unsupported features, bounds |
+//! | `memory.rs` | memory objects: bounds, liveness, initialisation, sharing, undo |
+//! | `sc.rs` | the sequentially consistent meaning of every Op, with undo |
+
+pub mod machine;
+pub mod memory;
+pub mod op;
+pub mod stop;
+
+pub use machine::{Machine, Site, Status};
+pub use memory::{Fault, Memory};
+pub use op::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, apply_rmw, main_thread, truncate};
+pub use stop::{Bound, SourceSpan, Stop, Unsupported, Violation, ViolationKind};

@@ -1,0 +1,99 @@
+//! What an engine knows of a front end.
+//!
+//! A machine runs threads from one [`Op`] to the next and can go back. It knows nothing of schedules. An engine decides
+//! who goes next and what the outcome of an Op is; it knows nothing of programs.
+
+use crate::{Memory, Op, Outcome, SourceSpan, Stop, ThreadId};
+
+/// Where a thread stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// It does not exist (yet) in this execution.
+    Absent,
+    /// It has yielded an Op and waits for its outcome.
+    Ready,
+    /// It has ended.
+    Finished,
+    /// It assumed something that does not hold.
+    AssumeBlocked,
+    /// It met a violation, an unsupported feature or a bound, and does not go on.
+    Stopped,
+}
+
+/// What a thread is about to do, in words; for reports.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Site {
+    /// The source position of the operation (in the user's own code).
+    pub span: SourceSpan,
+    /// What it touches in the words of the source: `queue->tail`, `buf[3]`, `m`; empty if nothing.
+    pub object: String,
+    /// The library function that does it, such as `pthread_mutex_lock`; empty if the program does it itself.
+    pub call: String,
+    /// Call stack, innermost first.
+    pub stack: Vec<SourceSpan>,
+    /// Whether values at this place are best shown as signed.
+    pub signed: bool,
+    /// Whether values at this place are pointers.
+    pub pointer: bool,
+}
+
+/// A program being run, thread by thread.
+///
+/// A machine is deterministic: the same outcomes give the same Ops.
+pub trait Machine {
+    /// Runs the main thread to its first Op. Called once; `mark`/`undo` work from then on.
+    fn start(&mut self) -> Result<(), Stop>;
+
+    /// An upper bound of the thread numbers in use so far: all are below it.
+    fn thread_limit(&self) -> usize;
+
+    /// Where a thread stands.
+    fn status(&self, thread: ThreadId) -> Status;
+
+    /// The Op that a `Ready` thread waits with.
+    fn pending(&self, thread: ThreadId) -> &Op;
+
+    /// Tells a `Ready` thread the outcome of its Op and runs it to its next one. `Spawn` also runs the child to its
+    /// first Op. On `Err` the thread (or the child) is `Stopped`.
+    ///
+    /// Memory effects of an `Access` and of a `Free` are the engine's business: under sequential consistency it applies
+    /// them to `memory_mut()` before it resumes the thread.
+    fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop>;
+
+    /// Marks a thread `Stopped`: its Op cannot be performed (the engine has met a violation in it).
+    fn halt(&mut self, thread: ThreadId);
+
+    /// The memory objects.
+    fn memory(&self) -> &Memory;
+
+    /// The memory objects, to be changed.
+    fn memory_mut(&mut self) -> &mut Memory;
+
+    /// Whether the process has ended: `main` returned or `exit` was called. Threads that are left may go on (whatever
+    /// they do could have come before the end), but one that waits is not deadlocked.
+    fn exited(&self) -> bool;
+
+    /// Remembers the present state; marks are undone in reverse order.
+    fn mark(&mut self);
+
+    /// Goes back to the newest mark and forgets it. Memory goes back too.
+    fn undo(&mut self);
+
+    /// What a `Ready` thread is about to do, in words.
+    fn site(&self, thread: ThreadId) -> Site;
+
+    /// The thread's name for people: `main`, `producer`, `worker#2`.
+    fn thread_name(&self, thread: ThreadId) -> String;
+
+    /// The thread's path of spawns, stable over runs: empty for main, `[0, 2]` for the third child of main's first.
+    fn thread_path(&self, thread: ThreadId) -> Vec<u32>;
+
+    /// The number of the thread with this path, made if it is new.
+    fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId>;
+
+    /// Checks at the end of an execution that all threads ended (leaks, if asked for).
+    fn at_end(&mut self) -> Result<(), Stop>;
+
+    /// What the program has printed in this execution, if output is being kept.
+    fn output(&self) -> &str;
+}

@@ -1,0 +1,492 @@
+//! Memory objects: bounds, liveness, initialisation, sharing, and going back.
+//!
+//! Every object belongs to a *space*: one for globals, one per thread. An address is `space << 38 | page << 12 | offset`,
+//! objects start at fresh pages, and a space hands out pages in order, so an address depends only on (thread, n-th
+//! allocation of it) and is equal in equivalent executions. Addresses fit into 47 bits, so programs that keep a counter
+//! in the upper bits of a pointer work as they do on real machines. Pages are never given out twice in an execution:
+//! a dangling pointer never meets a new object.
+//!
+//! An object starts *private* to the thread that allocated it. It becomes *shared* when its address is written into
+//! shared memory or handed to a new thread, and with it everything that it points to ([`Memory::publish`]). Only
+//! accesses to shared objects are visible to other threads. Whether an object is shared depends on its owner's own
+//! steps alone, so it is the same in equivalent executions. A pointer that was smuggled to another thread in disguise
+//! (compressed, split into bytes) is noticed when that thread uses it ([`Fault::Disguised`]): an error, never a missed
+//! behaviour.
+//!
+//! Undo: every change is logged since the newest mark. Bytes of objects that are younger than the newest mark need no
+//! log, since undoing removes the object itself.
+
+use crate::{Addr, ThreadId};
+use selvedge_ir::EntityRef;
+
+const PAGE_BITS: u32 = 12;
+const SPACE_BITS: u32 = 38;
+/// Objects are at most this large.
+pub const MAX_OBJECT: u64 = 1 << 30;
+/// Threads are at most this many: a space each, one for globals, one that is never used so that null is invalid.
+pub const MAX_THREADS: usize = (1 << (47 - SPACE_BITS)) - 2;
+
+/// What an object is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ObjectKind {
+    /// A global variable.
+    Global,
+    /// A global that must not be written.
+    Constant,
+    /// A thread's instance of a thread-local variable.
+    ThreadLocal,
+    /// A local variable; it dies when its function returns.
+    Stack,
+    /// From `malloc` and its kin.
+    Heap,
+    /// A function: its address can be taken and called, but not read.
+    Function,
+}
+
+/// An object's description.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its first byte.
+    pub base: Addr,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Whether it has not been freed.
+    pub alive: bool,
+    /// Whether other threads can reach it.
+    pub shared: bool,
+    /// A number of the allocating machine's choice, for naming the object in reports.
+    pub tag: u32,
+    data: usize,
+}
+
+/// Names an object: its space and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ObjectId {
+    space: u16,
+    index: u32,
+}
+
+/// Why an access cannot be performed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The address is zero or close to it.
+    Null,
+    /// The address belongs to no object.
+    Wild,
+    /// The object's life has ended.
+    Dead(ObjectId),
+    /// The access is not within its object.
+    OutOfBounds(ObjectId),
+    /// Some byte was never written.
+    Uninitialised(ObjectId),
+    /// The object must not be written.
+    Constant(ObjectId),
+    /// The object is a function.
+    Code(ObjectId),
+    /// The object is private to another thread, whose pointer came here in a form that was not recognised.
+    Disguised(ObjectId),
+}
+
+#[derive(Default)]
+struct Space {
+    objects: Vec<Object>,
+    /// Which object each page belongs to.
+    pages: Vec<u32>,
+    bytes: Vec<u8>,
+    /// Per byte, 1 if it was written.
+    init: Vec<u8>,
+    /// Objects from this index on are younger than the newest mark.
+    young: u32,
+}
+
+enum Change {
+    Bytes { space: u16, size: u8, at: usize, old: u64, init: u64 },
+    Alloc { space: u16 },
+    Death { id: ObjectId },
+    Share { id: ObjectId },
+    Young { space: u16, was: u32 },
+}
+
+/// All objects of a program.
+#[derive(Default)]
+pub struct Memory {
+    spaces: Vec<Space>,
+    log: Vec<Change>,
+    marks: Vec<usize>,
+    scan: Vec<ObjectId>,
+}
+
+const ALL_INIT: u64 = 0x0101_0101_0101_0101;
+
+impl Memory {
+    /// No objects.
+    pub fn new() -> Memory {
+        Memory::default()
+    }
+
+    /// Makes an object. `owner` is the allocating thread, none for globals and functions. Bytes are zero, and count as
+    /// initialised if `zeroed`. `None` if it is too large, or the space is full.
+    pub fn alloc(
+        &mut self,
+        owner: Option<ThreadId>,
+        kind: ObjectKind,
+        size: u64,
+        zeroed: bool,
+        tag: u32,
+    ) -> Option<Addr> {
+        if size > MAX_OBJECT {
+            return None;
+        }
+        let space_index = owner.map_or(1, |thread| thread.index() + 2);
+        if self.spaces.len() <= space_index {
+            self.spaces.resize_with(space_index + 1, Space::default);
+        }
+        let space = &mut self.spaces[space_index];
+        // One page more than needed where the end would coincide with the next object's start.
+        let pages = (size >> PAGE_BITS) as usize + 1;
+        if space.pages.len() + pages > 1 << (SPACE_BITS - PAGE_BITS) {
+            return None;
+        }
+        let base = (space_index as u64) << SPACE_BITS | (space.pages.len() as u64) << PAGE_BITS;
+        let index = space.objects.len() as u32;
+        let data = space.bytes.len();
+        // Accesses of up to 8 bytes are done as one: leave room behind the last byte.
+        let room = size as usize + 8;
+        space.bytes.resize(data + room, 0);
+        space.init.resize(data + room, u8::from(zeroed));
+        space.pages.resize(space.pages.len() + pages, index);
+        let shared = matches!(kind, ObjectKind::Global);
+        space.objects.push(Object { base: Addr(base), size, kind, alive: true, shared, tag, data });
+        if !self.marks.is_empty() {
+            self.log.push(Change::Alloc { space: space_index as u16 });
+        }
+        Some(Addr(base))
+    }
+
+    /// Ends an object's life. The caller has checked that it lives.
+    pub fn kill(&mut self, id: ObjectId) {
+        debug_assert!(self.object(id).alive, "an object dies once");
+        self.spaces[id.space as usize].objects[id.index as usize].alive = false;
+        if !self.marks.is_empty() {
+            self.log.push(Change::Death { id });
+        }
+    }
+
+    /// The object that an address points into (or just behind), dead or alive.
+    #[inline]
+    pub fn find(&self, addr: Addr) -> Option<ObjectId> {
+        let space = (addr.0 >> SPACE_BITS) as usize;
+        let page = (addr.0 >> PAGE_BITS) as usize & ((1 << (SPACE_BITS - PAGE_BITS)) - 1);
+        let index = *self.spaces.get(space)?.pages.get(page)?;
+        Some(ObjectId { space: space as u16, index })
+    }
+
+    /// An object's description.
+    #[inline]
+    pub fn object(&self, id: ObjectId) -> &Object {
+        &self.spaces[id.space as usize].objects[id.index as usize]
+    }
+
+    /// Whose object it is; none for globals and functions.
+    #[inline]
+    pub fn owner(&self, id: ObjectId) -> Option<ThreadId> {
+        (id.space >= 2).then(|| ThreadId::new(id.space as usize - 2))
+    }
+
+    /// The live object that an access of `size` bytes by `thread` stays within.
+    #[inline]
+    pub fn check(&self, thread: ThreadId, addr: Addr, size: u64) -> Result<ObjectId, Fault> {
+        let Some(id) = self.find(addr) else {
+            return Err(if addr.0 < 1 << PAGE_BITS { Fault::Null } else { Fault::Wild });
+        };
+        let object = self.object(id);
+        if !object.alive {
+            return Err(Fault::Dead(id));
+        }
+        let offset = addr.0 - object.base.0;
+        if offset > object.size || size > object.size - offset {
+            return Err(Fault::OutOfBounds(id));
+        }
+        if !object.shared && id.space as usize != thread.index() + 2 && id.space >= 2 {
+            return Err(Fault::Disguised(id));
+        }
+        if object.kind == ObjectKind::Function {
+            return Err(Fault::Code(id));
+        }
+        Ok(id)
+    }
+
+    /// Whether accesses to this object are visible to other threads.
+    #[inline]
+    pub fn is_shared(&self, id: ObjectId) -> bool {
+        self.object(id).shared
+    }
+
+    /// Reads 1 to 8 bytes. With `raw`, bytes that were never written are read as they are.
+    #[inline]
+    pub fn load(&self, thread: ThreadId, addr: Addr, size: u8, raw: bool) -> Result<u64, Fault> {
+        let id = self.check(thread, addr, u64::from(size))?;
+        let (value, init) = self.peek(id, addr, size);
+        if !raw && init != mask(ALL_INIT, size) {
+            return Err(Fault::Uninitialised(id));
+        }
+        Ok(value)
+    }
+
+    /// Which of the bytes at an address were written, one bit each from the lowest; the access has been checked.
+    pub fn written_bytes(&self, addr: Addr, size: u8) -> u8 {
+        let id = self.find(addr).expect("the caller has checked the access");
+        let (_, init) = self.peek(id, addr, size);
+        (0..size).fold(0, |bits, n| bits | (((init >> (8 * n)) & 1) as u8) << n)
+    }
+
+    #[inline]
+    fn peek(&self, id: ObjectId, addr: Addr, size: u8) -> (u64, u64) {
+        let space = &self.spaces[id.space as usize];
+        let object = &space.objects[id.index as usize];
+        let at = object.data + (addr.0 - object.base.0) as usize;
+        (mask(read8(&space.bytes, at), size), mask(read8(&space.init, at), size))
+    }
+
+    /// Writes 1 to 8 bytes. If the object is shared and the value is a pointer to a private object, that one becomes
+    /// shared too.
+    #[inline]
+    pub fn store(&mut self, thread: ThreadId, addr: Addr, size: u8, value: u64) -> Result<(), Fault> {
+        self.store_masked(thread, addr, size, value, u8::MAX)
+    }
+
+    /// As `store`, but only the bytes whose bit is set in `written` become initialised; the others become
+    /// uninitialised. For copies of structs with padding.
+    #[inline]
+    pub fn store_masked(
+        &mut self,
+        thread: ThreadId,
+        addr: Addr,
+        size: u8,
+        value: u64,
+        written: u8,
+    ) -> Result<(), Fault> {
+        let id = self.check(thread, addr, u64::from(size))?;
+        if self.object(id).kind == ObjectKind::Constant {
+            return Err(Fault::Constant(id));
+        }
+        let init = if written == u8::MAX { ALL_INIT } else { spread(written) };
+        self.poke(id, addr, size, value, init);
+        if size == 8 && self.object(id).shared {
+            self.publish(Addr(value));
+        }
+        Ok(())
+    }
+
+    /// Writes a global's initial bytes, constant or not.
+    pub fn initialise(&mut self, addr: Addr, bytes: &[u8]) {
+        let id = self.find(addr).expect("globals are initialised where they were allocated");
+        let space = &mut self.spaces[id.space as usize];
+        let object = &space.objects[id.index as usize];
+        let at = object.data + (addr.0 - object.base.0) as usize;
+        space.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        space.init[at..at + bytes.len()].fill(1);
+    }
+
+    fn poke(&mut self, id: ObjectId, addr: Addr, size: u8, value: u64, init: u64) {
+        let space = &mut self.spaces[id.space as usize];
+        let object = &space.objects[id.index as usize];
+        let at = object.data + (addr.0 - object.base.0) as usize;
+        let (old, old_init) = (read8(&space.bytes, at), read8(&space.init, at));
+        if !self.marks.is_empty() && id.index < space.young {
+            let (old, init) = (mask(old, size), mask(old_init, size));
+            self.log.push(Change::Bytes { space: id.space, size, at, old, init });
+        }
+        write8(&mut space.bytes, at, blend(old, value, size));
+        write8(&mut space.init, at, blend(old_init, init, size));
+    }
+
+    /// Makes the object at this address reachable by all threads, and all that it points to.
+    #[inline]
+    pub fn publish(&mut self, addr: Addr) {
+        if addr.0 < 2 << SPACE_BITS {
+            return;
+        }
+        if let Some(id) = self.find(addr)
+            && !self.object(id).shared
+        {
+            self.publish_object(id);
+        }
+    }
+
+    fn publish_object(&mut self, id: ObjectId) {
+        self.scan.push(id);
+        while let Some(id) = self.scan.pop() {
+            let object = &mut self.spaces[id.space as usize].objects[id.index as usize];
+            if object.shared {
+                continue;
+            }
+            object.shared = true;
+            if !self.marks.is_empty() {
+                self.log.push(Change::Share { id });
+            }
+            let (base, words) = (object.base.0, object.size / 8);
+            for word in 0..words {
+                let (value, _) = self.peek(id, Addr(base + 8 * word), 8);
+                if value >= 2 << SPACE_BITS
+                    && let Some(next) = self.find(Addr(value))
+                    && !self.object(next).shared
+                {
+                    self.scan.push(next);
+                }
+            }
+        }
+    }
+
+    /// All objects of a kind that live, for leak checks.
+    pub fn live_objects(&self, kind: ObjectKind) -> impl Iterator<Item = ObjectId> + '_ {
+        self.spaces.iter().enumerate().flat_map(move |(space, s)| {
+            let matching = move |(_, object): &(usize, &Object)| object.alive && object.kind == kind;
+            let id = move |(index, _)| ObjectId { space: space as u16, index: index as u32 };
+            s.objects.iter().enumerate().filter(matching).map(id)
+        })
+    }
+
+    /// Remembers the present state.
+    pub fn mark(&mut self) {
+        self.marks.push(self.log.len());
+        for (index, space) in self.spaces.iter_mut().enumerate() {
+            let now = space.objects.len() as u32;
+            if space.young != now {
+                self.log.push(Change::Young { space: index as u16, was: space.young });
+                space.young = now;
+            }
+        }
+    }
+
+    /// Goes back to the newest mark and forgets it.
+    pub fn undo(&mut self) {
+        let to = self.marks.pop().expect("undo has a mark to go to");
+        while self.log.len() > to {
+            match self.log.pop().expect("the log is longer than `to`") {
+                Change::Bytes { space, size, at, old, init } => {
+                    let space = &mut self.spaces[space as usize];
+                    let (bytes, inits) = (read8(&space.bytes, at), read8(&space.init, at));
+                    write8(&mut space.bytes, at, blend(bytes, old, size));
+                    write8(&mut space.init, at, blend(inits, init, size));
+                }
+                Change::Alloc { space } => self.spaces[space as usize].forget_newest(),
+                Change::Death { id } => self.spaces[id.space as usize].objects[id.index as usize].alive = true,
+                Change::Share { id } => self.spaces[id.space as usize].objects[id.index as usize].shared = false,
+                Change::Young { space, was } => self.spaces[space as usize].young = was,
+            }
+        }
+    }
+}
+
+impl Space {
+    fn forget_newest(&mut self) {
+        let object = self.objects.pop().expect("an allocation is undone once");
+        self.bytes.truncate(object.data);
+        self.init.truncate(object.data);
+        let page = (object.base.0 >> PAGE_BITS) as usize & ((1 << (SPACE_BITS - PAGE_BITS)) - 1);
+        self.pages.truncate(page);
+    }
+}
+
+#[inline]
+fn read8(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+#[inline]
+fn write8(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+#[inline]
+fn mask(value: u64, size: u8) -> u64 {
+    crate::truncate(value, size)
+}
+
+/// The low `size` bytes of `new`, the others of `old`.
+#[inline]
+fn blend(old: u64, new: u64, size: u8) -> u64 {
+    let keep = !mask(u64::MAX, size);
+    (old & keep) | (new & !keep)
+}
+
+/// One byte per bit.
+fn spread(bits: u8) -> u64 {
+    (0..8).fold(0, |bytes, n| bytes | u64::from(bits >> n & 1) << (8 * n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn t(n: usize) -> ThreadId {
+        ThreadId::new(n)
+    }
+
+    #[test]
+    fn undo_restores_bytes_initialisation_life_and_sharing() {
+        let mut memory = Memory::new();
+        let global = memory.alloc(None, ObjectKind::Global, 16, true, 0).unwrap();
+        let heap = memory.alloc(Some(t(0)), ObjectKind::Heap, 12, false, 0).unwrap();
+        assert_eq!(memory.load(t(0), heap, 4, false), Err(Fault::Uninitialised(memory.find(heap).unwrap())));
+        memory.mark();
+        memory.store(t(0), heap, 4, 7).unwrap();
+        memory.store(t(0), global, 8, heap.0).unwrap();
+        let id = memory.find(heap).unwrap();
+        assert!(memory.is_shared(id));
+        memory.mark();
+        memory.kill(id);
+        assert_eq!(memory.load(t(0), heap, 4, false), Err(Fault::Dead(id)));
+        memory.undo();
+        assert_eq!(memory.load(t(1), heap, 4, false), Ok(7));
+        memory.undo();
+        assert!(!memory.is_shared(id));
+        assert_eq!(memory.load(t(0), global, 8, false), Ok(0));
+        assert_eq!(memory.load(t(0), heap, 4, false), Err(Fault::Uninitialised(id)));
+        assert_eq!(memory.load(t(1), heap, 4, false), Err(Fault::Disguised(id)));
+    }
+
+    #[test]
+    fn addresses_are_the_same_after_going_back() {
+        let mut memory = Memory::new();
+        memory.mark();
+        let first = memory.alloc(Some(t(3)), ObjectKind::Heap, 5000, false, 0).unwrap();
+        memory.store(t(3), Addr(first.0 + 4992), 8, 1).unwrap();
+        memory.undo();
+        assert_eq!(memory.find(first), None);
+        let again = memory.alloc(Some(t(3)), ObjectKind::Heap, 5000, false, 0).unwrap();
+        assert_eq!(first, again);
+        assert!(memory.load(t(3), Addr(first.0 + 4992), 8, false).is_err());
+    }
+
+    #[test]
+    fn publication_follows_pointers() {
+        let mut memory = Memory::new();
+        let global = memory.alloc(None, ObjectKind::Global, 8, true, 0).unwrap();
+        let a = memory.alloc(Some(t(0)), ObjectKind::Heap, 16, true, 0).unwrap();
+        let b = memory.alloc(Some(t(0)), ObjectKind::Heap, 16, true, 0).unwrap();
+        memory.store(t(0), Addr(a.0 + 8), 8, b.0 + 8).unwrap();
+        memory.store(t(0), b, 8, a.0).unwrap();
+        assert!(!memory.is_shared(memory.find(b).unwrap()));
+        memory.store(t(0), global, 8, a.0).unwrap();
+        assert!(memory.is_shared(memory.find(a).unwrap()));
+        assert!(memory.is_shared(memory.find(b).unwrap()));
+    }
+
+    #[test]
+    fn bounds_are_exact() {
+        let mut memory = Memory::new();
+        let a = memory.alloc(Some(t(0)), ObjectKind::Heap, 4096, true, 0).unwrap();
+        let b = memory.alloc(Some(t(0)), ObjectKind::Heap, 8, true, 0).unwrap();
+        assert!(memory.load(t(0), Addr(a.0 + 4092), 4, false).is_ok());
+        assert!(matches!(memory.load(t(0), Addr(a.0 + 4093), 4, false), Err(Fault::OutOfBounds(_))));
+        assert!(matches!(memory.load(t(0), Addr(a.0 + 4096), 1, false), Err(Fault::OutOfBounds(_))));
+        assert!(matches!(memory.load(t(0), Addr(b.0 + 8), 1, false), Err(Fault::OutOfBounds(_))));
+        assert_eq!(memory.load(t(0), Addr(0), 4, false), Err(Fault::Null));
+        assert_eq!(memory.load(t(0), Addr(1 << 46), 4, false), Err(Fault::Wild));
+        assert_eq!(memory.alloc(None, ObjectKind::Heap, 1 << 60, false, 0), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Models of library functions.
+//!
+//! A call of a function that the program does not define is answered by a model: a small state machine that may yield
+//! Ops, call back into the program, and finally returns. Its state is plain data ([`ModelState`]), so that it is saved
+//! and restored with the thread that runs it. Memory that no other thread can reach is read and written directly;
+//! anything else goes through Ops, one access of at most eight bytes each.
+//!
+//! Models are looked up by linkage name once, when a program is loaded ([`find`]).
+
+use crate::{Addr, Memory, Op, SourceSpan, Stop, ThreadId, ViolationKind};
+use selvedge_ir::Type;
+use smallvec::SmallVec;
+
+/// The state of a model that is being run for a call.
+#[derive(Clone, Debug, Default)]
+pub struct ModelState {
+    /// The arguments of the call, in registers.
+    pub args: SmallVec<[u64; 6]>,
+    /// Their types (a variadic function needs them).
+    pub types: SmallVec<[Type; 6]>,
+    /// How far it has come; 0 at first. The model's own business.
+    pub phase: u32,
+    /// What it has to remember; zeros at first. The model's own business.
+    pub slots: [u64; 6],
+}
+
+/// What a model does next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Yields an Op; the model is called again with its outcome as input.
+    Yield(Op),
+    /// Calls a function of the program through its address; the model is called again with its (first) result.
+    Call {
+        /// The function's address.
+        func: Addr,
+        /// Its arguments.
+        args: SmallVec<[u64; 4]>,
+    },
+    /// Returns to the caller with this value (ignored if the function has no result).
+    Return(u64),
+    /// Ends the thread with this result, after its thread-specific data have been destroyed (`pthread_exit`).
+    ExitThread(u64),
+    /// Ends the process with this status.
+    ExitProcess(i32),
+    /// Assumes something that does not hold: the thread blocks.
+    Block,
+}
+
+/// A model: called with input 0 first, then with the outcome of its last `Yield` or `Call`.
+pub type Model = fn(&mut dyn Host, &mut ModelState, u64) -> Result<Step, Stop>;
+
+/// What a model may ask of the machine.
+pub trait Host {
+    /// The calling thread.
+    fn thread(&self) -> ThreadId;
+    /// All objects.
+    fn memory(&mut self) -> &mut Memory;
+    /// Whether an access of `size` bytes must be an Op: another thread could reach the object, and there is more than
+    /// one thread. A fault is a violation at the call site.
+    fn is_visible(&mut self, addr: Addr, size: u64) -> Result<bool, Stop>;
+    /// Reads memory that is not visible.
+    fn load_private(&mut self, addr: Addr, size: u8) -> Result<u64, Stop>;
+    /// Writes memory that is not visible.
+    fn store_private(&mut self, addr: Addr, size: u8, value: u64) -> Result<(), Stop>;
+    /// Makes a heap object; an error at the call site if it is too large.
+    fn allocate(&mut self, size: u64, zeroed: bool) -> Result<Addr, Stop>;
+    /// The number of the calling thread's next child, given the start routine and its argument (the argument is
+    /// published, and the child starts when the `Spawn` Op is resumed). Detached or not is the model's business.
+    fn prepare_child(&mut self, start: Addr, arg: u64) -> Result<ThreadId, Stop>;
+    /// Per-thread facts that models keep (mutexes held, thread-specific data, detached threads), restored on undo:
+    /// the value under a key, 0 if it was never set.
+    fn fact(&self, key: (u32, u64)) -> u64;
+    /// Sets a fact of the calling thread.
+    fn set_fact(&mut self, key: (u32, u64), value: u64);
+    /// Whether a thread has been told to run detached or was joined: process-wide facts of the same kind. Only for
+    /// what is decided by happens-before (a thread joined twice is a violation in any order).
+    fn shared_fact(&self, key: (u32, u64)) -> u64;
+    /// Sets a process-wide fact.
+    fn set_shared_fact(&mut self, key: (u32, u64), value: u64);
+    /// A violation at the call site.
+    fn violation(&self, kind: ViolationKind, message: String) -> Stop;
+    /// An unsupported feature at the call site.
+    fn unsupported(&self, feature: String) -> Stop;
+    /// The call site.
+    fn place(&self) -> SourceSpan;
+    /// The name of the object at an address in the words of the source, for messages.
+    fn name_of(&self, addr: Addr) -> String;
+    /// Shows text as the program's output, if output is being kept.
+    fn print(&mut self, text: &str);
+    /// Options of the run.
+    fn options(&self) -> &ModelOptions;
+}
+
+/// What a user can choose about library functions.
+#[derive(Clone, Debug, Default)]
+pub struct ModelOptions {
+    /// Whether a wait on a condition variable may return without a signal.
+    pub spurious_wakeups: bool,
+    /// Whether a non-zero exit status is a violation.
+    pub nonzero_exit_is_error: bool,
+    /// The numbers that `__VERIFIER_nondet_*` takes, inclusive; an error when reached if none are given.
+    pub nondet: Option<(i64, i64)>,
+    /// Whether `malloc` may also return null.
+    pub malloc_may_fail: bool,
+}
