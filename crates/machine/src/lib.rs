@@ -7,13 +7,19 @@
 //! | `stop.rs` | violations, unsupported features, bounds |
 //! | `memory.rs` | memory objects: bounds, liveness, initialisation, sharing, undo |
 //! | `sc.rs` | the sequentially consistent meaning of every Op, with undo |
+//! | `schedule.rs` | one execution, written down and run again |
+//! | `verdict.rs` | what an engine reports |
 
 pub mod machine;
 pub mod memory;
 pub mod op;
+pub mod sc;
+pub mod schedule;
 pub mod stop;
+pub mod verdict;
 
 pub use machine::{Machine, Site, Status};
 pub use memory::{Fault, Memory};
 pub use op::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, apply_rmw, main_thread, truncate};
+pub use sc::{Done, Sc};
 pub use stop::{Bound, SourceSpan, Stop, Unsupported, Violation, ViolationKind};

@@ -3,7 +3,7 @@
 //! A machine runs threads from one [`Op`] to the next and can go back. It knows nothing of schedules. An engine decides
 //! who goes next and what the outcome of an Op is; it knows nothing of programs.
 
-use crate::{Memory, Op, Outcome, SourceSpan, Stop, ThreadId};
+use crate::{Access, Addr, Fault, Memory, Op, Outcome, SourceSpan, Stop, ThreadId};
 
 /// Where a thread stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,8 +60,14 @@ pub trait Machine {
     /// them to `memory_mut()` before it resumes the thread.
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop>;
 
-    /// Marks a thread `Stopped`: its Op cannot be performed (the engine has met a violation in it).
-    fn halt(&mut self, thread: ThreadId);
+    /// Takes a `Ready` thread out of the execution: it becomes `Stopped` (its Op is a violation) or `AssumeBlocked`.
+    fn halt(&mut self, thread: ThreadId, status: Status);
+
+    /// The violation (or unsupported feature) that a fault in a pending access is, at its source position.
+    fn fault(&self, thread: ThreadId, access: &Access, fault: Fault) -> Stop;
+
+    /// The violation that a pending `Free` of a dead object is.
+    fn free_fault(&self, thread: ThreadId, addr: Addr) -> Stop;
 
     /// The memory objects.
     fn memory(&self) -> &Memory;
