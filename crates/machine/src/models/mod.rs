@@ -49,6 +49,16 @@ pub enum Step {
 /// A model: called with input 0 first, then with the outcome of its last `Yield` or `Call`.
 pub type Model = fn(&mut dyn Host, &mut ModelState, u64) -> Result<Step, Stop>;
 
+/// The model of a function that a program declares but does not define.
+///
+/// The machine itself also asks for a few: when a start routine returns it calls `pthread_exit` with the result, when
+/// `main` returns it calls `exit` with the status, and copies or fills of visible memory that the compiler made out of
+/// assignments are calls of `memcpy`, `memmove` and `memset`.
+pub fn find(name: &str) -> Option<Model> {
+    let _ = name;
+    None
+}
+
 /// What a model may ask of the machine.
 pub trait Host {
     /// The calling thread.
@@ -67,6 +77,12 @@ pub trait Host {
     /// The number of the calling thread's next child, given the start routine and its argument (the argument is
     /// published, and the child starts when the `Spawn` Op is resumed). Detached or not is the model's business.
     fn prepare_child(&mut self, start: Addr, arg: u64) -> Result<ThreadId, Stop>;
+    /// What a thread that has ended left for `pthread_join`; none while it has not ended.
+    fn thread_result(&self, thread: ThreadId) -> Option<u64>;
+    /// Ends the life of a heap object that is not visible, and remembers the call site as the place where it was freed.
+    /// (For a visible object yield `Op::Free`; the machine remembers the place when it is resumed.) The caller has
+    /// checked that `addr` is the first byte of a live heap object.
+    fn release(&mut self, addr: Addr);
     /// Per-thread facts that models keep (mutexes held, thread-specific data, detached threads), restored on undo:
     /// the value under a key, 0 if it was never set.
     fn fact(&self, key: (u32, u64)) -> u64;
