@@ -1,0 +1,77 @@
+/* Treiber's lock-free stack: PUSH threads push a node each, POP threads try to pop one each.
+ *
+ * What was pushed is popped once or is still there at the end. A thread whose exchange fails tries again with what it
+ * found, and it fails only because another one succeeded: the program is bounded. (R. K. Treiber, Systems programming:
+ * coping with parallelism, 1986.) With -DBUG a pop is a load and a store, and a node can be popped twice. */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifndef PUSH
+#define PUSH 2
+#endif
+#ifndef POP
+#define POP 1
+#endif
+
+struct node {
+    struct node *next;
+    int value;
+};
+
+static _Atomic(struct node *) top;
+static int taken[POP > 0 ? POP : 1];
+
+static void push(int value) {
+    struct node *node = malloc(sizeof *node);
+    node->value = value;
+    struct node *old = atomic_load_explicit(&top, memory_order_relaxed);
+    do {
+        node->next = old;
+    } while (!atomic_compare_exchange_strong_explicit(&top, &old, node, memory_order_release, memory_order_relaxed));
+}
+
+static int pop(void) {
+    struct node *old = atomic_load_explicit(&top, memory_order_acquire);
+    while (old) {
+        struct node *next = old->next;
+#ifdef BUG
+        atomic_store_explicit(&top, next, memory_order_release);
+        return old->value;
+#else
+        if (atomic_compare_exchange_strong_explicit(&top, &old, next, memory_order_acq_rel, memory_order_acquire))
+            return old->value;
+#endif
+    }
+    return 0;
+}
+
+static void *pusher(void *arg) {
+    push((int)(intptr_t)arg);
+    return NULL;
+}
+
+static void *popper(void *arg) {
+    taken[(intptr_t)arg] = pop();
+    return NULL;
+}
+
+int main(void) {
+    pthread_t t[PUSH + POP];
+    for (intptr_t i = 0; i < PUSH; i++)
+        pthread_create(&t[i], NULL, pusher, (void *)(i + 1));
+    for (intptr_t i = 0; i < POP; i++)
+        pthread_create(&t[PUSH + i], NULL, popper, (void *)i);
+    for (int i = 0; i < PUSH + POP; i++)
+        pthread_join(t[i], NULL);
+    int seen[PUSH + 1] = {0};
+    for (int i = 0; i < POP; i++)
+        seen[taken[i]]++;
+    for (int value = pop(); value; value = pop())
+        seen[value]++;
+    for (int i = 1; i <= PUSH; i++)
+        assert(seen[i] == 1);
+    return 0;
+}
