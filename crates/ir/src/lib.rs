@@ -16,6 +16,9 @@
 //! | `debug.rs` | source positions and source-level types |
 //! | `intrinsic.rs` | signatures of intrinsics |
 //! | `eval.rs` | what every operator computes |
+//! | `operands.rs` | generic access to the parts of an instruction |
+//! | `print.rs` | text form: printing |
+//! | `lex.rs`, `parse.rs`, `parse/` | text form: parsing |
 
 pub mod debug;
 pub mod entity;
@@ -23,7 +26,11 @@ pub mod eval;
 pub mod function;
 pub mod inst;
 pub mod intrinsic;
+mod lex;
 pub mod module;
+pub mod operands;
+pub mod parse;
+pub mod print;
 pub mod types;
 
 pub use debug::{DebugType, Field, FileId, LocId, PathId, SourceFile, SourceLoc, TypeId};
@@ -32,4 +39,5 @@ pub use eval::EvalError;
 pub use function::{Block, BlockData, FuncId, Function, Inst, Value, ValueData, ValueDef};
 pub use inst::{Callee, InstData, InstKind, Intrinsic, Operand};
 pub use module::{Global, GlobalId, Module, Reloc, RelocTarget};
+pub use parse::{ParseError, parse_module};
 pub use types::{BinaryOp, CastOp, CmpOp, Order, RmwOp, Type};
