@@ -216,10 +216,12 @@ impl<M: Machine> Sc<M> {
             let op = *self.machine.pending(thread);
             let result = match op {
                 Op::AtomicEnd => return self.machine.resume(thread, 0).map(|()| nothing).map_err(|s| (nothing, s)),
-                Op::Access(access) if self.is_satisfied(thread, &access) => self.access(thread, &access).map(|done| {
-                    self.section.push((access, done));
-                    done
-                }),
+                Op::Access(access) if self.is_satisfied(thread, &access) => {
+                    let result = self.access(thread, &access);
+                    // A faulty access belongs to the section too: it may depend on a `Free`.
+                    self.section.push((access, *result.as_ref().unwrap_or(&nothing)));
+                    result
+                }
                 Op::Fence { .. } => Ok(nothing),
                 other => Err(self.not_in_a_section(thread, &other)),
             };

@@ -1,1 +1,17 @@
-//! Nothing yet.
+//! What every engine is compared with: random small programs, and an enumerator that is naive, slow and obviously right.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `litmus.rs` | small multi-threaded programs as data, and what makes one well-formed |
+//! | `text.rs` | their text form: printer and parser |
+//! | `machine.rs` | how they run: the front end that yields Ops |
+//!
+//! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
+//! sequentially consistent meaning (`selvedge-machine`).
+
+pub mod litmus;
+pub mod machine;
+pub mod text;
+
+pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
+pub use machine::LitmusMachine;
