@@ -52,34 +52,20 @@ pub struct Fault {
 impl Fault {
     /// The text is malformed at `offset`.
     pub fn syntax(offset: u32, message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault {
-            offset,
-            kind: FaultKind::Syntax,
-            message: message.into(),
-        })
+        Box::new(Fault { offset, kind: FaultKind::Syntax, message: message.into() })
     }
 
     /// The text uses a refused feature at `offset`.
     pub fn unsupported(offset: u32, message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault {
-            offset,
-            kind: FaultKind::Unsupported,
-            message: message.into(),
-        })
+        Box::new(Fault { offset, kind: FaultKind::Unsupported, message: message.into() })
     }
 
     /// Adds the file name and turns the offset into line and column.
     pub fn locate(self, file: &str, text: &str) -> LoadError {
         let position = position_of(file, text.as_bytes(), self.offset as usize);
         match self.kind {
-            FaultKind::Syntax => LoadError::Parse {
-                position,
-                message: self.message,
-            },
-            FaultKind::Unsupported => LoadError::Unsupported {
-                position,
-                feature: self.message,
-            },
+            FaultKind::Syntax => LoadError::Parse { position, message: self.message },
+            FaultKind::Unsupported => LoadError::Unsupported { position, feature: self.message },
         }
     }
 }
@@ -91,15 +77,8 @@ pub type Parsed<T> = Result<T, Box<Fault>>;
 pub fn position_of(file: &str, text: &[u8], offset: usize) -> SourcePosition {
     let before = &text[..offset.min(text.len())];
     let line = before.iter().filter(|&&b| b == b'\n').count() as u32 + 1;
-    let line_start = before
-        .iter()
-        .rposition(|&b| b == b'\n')
-        .map_or(0, |newline| newline + 1);
-    SourcePosition {
-        file: file.to_string(),
-        line,
-        column: (before.len() - line_start) as u32 + 1,
-    }
+    let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline + 1);
+    SourcePosition { file: file.to_string(), line, column: (before.len() - line_start) as u32 + 1 }
 }
 
 /// Why no program could be loaded.
@@ -186,11 +165,9 @@ impl fmt::Display for LoadError {
             LoadError::NotUtf8 { position, .. } => {
                 write!(f, "{position}: the text is not valid UTF-8")
             }
-            LoadError::UnknownKind { path } => write!(
-                f,
-                "{}: not a C, C++ or LLVM IR file (.c .i .cc .cpp .cxx .C .ii .ll)",
-                path.display()
-            ),
+            LoadError::UnknownKind { path } => {
+                write!(f, "{}: not a C, C++ or LLVM IR file (.c .i .cc .cpp .cxx .C .ii .ll)", path.display())
+            }
             LoadError::NoInput => write!(f, "no input file"),
             LoadError::ClangMissing { tried } => write!(
                 f,

@@ -53,6 +53,8 @@ pub enum Token<'a> {
     CString(&'a str),
     /// `...`.
     Ellipsis,
+    /// `^`, which starts an entry of a ThinLTO summary.
+    Caret,
     /// `->`, only in symbolic debug expressions.
     Arrow,
     /// One of `= , * ( ) [ ] { } < > | : /`.
@@ -81,6 +83,7 @@ impl fmt::Display for Token<'_> {
             Token::String(_) => f.write_str("a string"),
             Token::CString(_) => f.write_str("a character array"),
             Token::Ellipsis => f.write_str("`...`"),
+            Token::Caret => f.write_str("`^`"),
             Token::Arrow => f.write_str("`->`"),
             Token::Mark(c) => write!(f, "`{}`", *c as char),
         }
@@ -137,11 +140,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn byte(&self, ahead: usize) -> u8 {
-        self.text
-            .as_bytes()
-            .get(self.at + ahead)
-            .copied()
-            .unwrap_or(0)
+        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
     }
 
     fn skip_class(&mut self, class: u8) {
@@ -198,9 +197,12 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 Ok(Token::CString(self.quoted()?))
             }
+            b'^' => {
+                self.at += 1;
+                Ok(Token::Caret)
+            }
             b'+' => self.number(start),
-            b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|'
-            | b':' | b'/' => {
+            b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|' | b':' | b'/' => {
                 self.at += 1;
                 Ok(Token::Mark(c))
             }
@@ -219,11 +221,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// After `%` or `@`: a quoted name, a number, or a plain name.
-    fn sigil(
-        &mut self,
-        name: fn(&'a str) -> Token<'a>,
-        number: fn(u32) -> Token<'a>,
-    ) -> Parsed<Token<'a>> {
+    fn sigil(&mut self, name: fn(&'a str) -> Token<'a>, number: fn(u32) -> Token<'a>) -> Parsed<Token<'a>> {
         self.at += 1;
         let c = self.byte(0);
         if c == b'"' {
@@ -248,9 +246,7 @@ impl<'a> Lexer<'a> {
     fn small_number(&mut self) -> Parsed<u32> {
         let start = self.at;
         self.skip_class(DIGIT);
-        self.text[start..self.at]
-            .parse()
-            .map_err(|_| self.fault(start, "this number is too large"))
+        self.text[start..self.at].parse().map_err(|_| self.fault(start, "this number is too large"))
     }
 
     fn bang(&mut self) -> Parsed<Token<'a>> {
@@ -275,9 +271,7 @@ impl<'a> Lexer<'a> {
         if is(self.byte(0), DIGIT) {
             return Ok(Token::AttributeGroup(self.small_number()?));
         }
-        Ok(Token::DebugRecord(
-            self.plain_name("an attribute group or a debug record")?,
-        ))
+        Ok(Token::DebugRecord(self.plain_name("an attribute group or a debug record")?))
     }
 
     /// Reads `"..."` and returns what is between the quotes.
@@ -378,12 +372,7 @@ pub fn unescape(raw: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut i = 0;
     while i < bytes.len() {
-        let hex = |at: usize| {
-            bytes
-                .get(at)
-                .and_then(|&b| (b as char).to_digit(16))
-                .map(|d| d as u8)
-        };
+        let hex = |at: usize| bytes.get(at).and_then(|&b| (b as char).to_digit(16)).map(|d| d as u8);
         if bytes[i] != b'\\' {
             out.push(bytes[i]);
             i += 1;
@@ -403,11 +392,7 @@ pub fn unescape(raw: &str) -> Vec<u8> {
 
 /// The length of [`unescape`]'s result.
 pub fn unescaped_length(raw: &str) -> usize {
-    if raw.contains('\\') {
-        unescape(raw).len()
-    } else {
-        raw.len()
-    }
+    if raw.contains('\\') { unescape(raw).len() } else { raw.len() }
 }
 
 /// A name for people: escapes resolved, the `\01` that suppresses mangling dropped.
