@@ -17,10 +17,14 @@
 //! | `intrinsic.rs` | signatures of intrinsics |
 //! | `eval.rs` | what every operator computes |
 //! | `operands.rs` | generic access to the parts of an instruction |
+//! | `cfg.rs`, `dominators.rs` | control-flow graph and dominator tree |
+//! | `verify.rs`, `verify/` | the rules of the representation |
 //! | `print.rs` | text form: printing |
 //! | `lex.rs`, `parse.rs`, `parse/` | text form: parsing |
 
+pub mod cfg;
 pub mod debug;
+pub mod dominators;
 pub mod entity;
 pub mod eval;
 pub mod function;
@@ -32,8 +36,11 @@ pub mod operands;
 pub mod parse;
 pub mod print;
 pub mod types;
+pub mod verify;
 
+pub use cfg::Cfg;
 pub use debug::{DebugType, Field, FileId, LocId, PathId, SourceFile, SourceLoc, TypeId};
+pub use dominators::Dominators;
 pub use entity::{EntityRef, EntityVec};
 pub use eval::EvalError;
 pub use function::{Block, BlockData, FuncId, Function, Inst, Value, ValueData, ValueDef};
@@ -41,3 +48,4 @@ pub use inst::{Callee, InstData, InstKind, Intrinsic, Operand};
 pub use module::{Global, GlobalId, Module, Reloc, RelocTarget};
 pub use parse::{ParseError, parse_module};
 pub use types::{BinaryOp, CastOp, CmpOp, Order, RmwOp, Type};
+pub use verify::{VerifyError, VerifyErrors, verify_function, verify_module};

@@ -140,7 +140,7 @@ fn print_offset(f: &mut Formatter<'_>, offset: i64) -> fmt::Result {
 
 /// Integers print signed, floating-point numbers in decimal where that is exact, all else as bits.
 fn print_const(f: &mut Formatter<'_>, bits: u64, ty: Type) -> fmt::Result {
-    if bits > ty.mask() {
+    if ty.bits() > 64 || bits > ty.mask() {
         return write!(f, "{bits:#x}");
     }
     match ty {
@@ -240,8 +240,10 @@ fn print_function(f: &mut Formatter<'_>, module: &Module, func: &Function) -> fm
 }
 
 fn print_definition(f: &mut Formatter<'_>, func: &Function, value: Value) -> fmt::Result {
-    let data = &func.values[value];
-    write!(f, "{value}{}: {}", suffix(&data.name), data.ty)
+    match func.values.get(value) {
+        Some(data) => write!(f, "{value}{}: {}", suffix(&data.name), data.ty),
+        None => write!(f, "{value}: ?"),
+    }
 }
 
 fn print_block(f: &mut Formatter<'_>, module: &Module, func: &Function, block: Block) -> fmt::Result {
