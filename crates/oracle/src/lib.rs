@@ -5,13 +5,21 @@
 //! | `litmus.rs` | small multi-threaded programs as data, and what makes one well-formed |
 //! | `text.rs` | their text form: printer and parser |
 //! | `machine.rs` | how they run: the front end that yields Ops |
+//! | `dependence.rs` | which steps depend on each other, and which executions are therefore equivalent |
+//! | `race.rs` | which executions have a data race |
+//! | `enumerate.rs` | every interleaving, and the classes that they fall into |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`).
 
+pub mod dependence;
+pub mod enumerate;
 pub mod litmus;
 pub mod machine;
+pub mod race;
 pub mod text;
 
+pub use dependence::{ClassKey, Trace};
+pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
 pub use machine::LitmusMachine;

@@ -1,0 +1,275 @@
+//! Every interleaving of a small program, and the equivalence classes that they fall into.
+//!
+//! A depth-first search over all enabled threads and all alternatives, without any reduction. It is slow, and there is
+//! nothing in it that could be wrong. Per class of equivalent executions it notes how it ends; if two equivalent
+//! executions end differently then the dependence relation is wrong, and the search panics.
+
+use crate::dependence::{ClassKey, Event, MAX_STEPS, Trace};
+use crate::race::find_race;
+use selvedge_machine::{Access, AccessKind, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind};
+use std::collections::HashMap;
+
+/// How an execution ends; equal for equivalent executions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ending {
+    /// Whether all threads have ended, or the process has.
+    pub complete: bool,
+    /// What went wrong: kind and message, sorted.
+    pub violations: Vec<(ViolationKind, String)>,
+    /// The bounds that were reached, sorted.
+    pub bounds: Vec<String>,
+    /// What could not be executed.
+    pub unsupported: Option<String>,
+    /// Where each thread stands.
+    pub statuses: Vec<Status>,
+    /// Registers and memory, in the machine's own encoding.
+    pub state: Vec<u64>,
+}
+
+/// A class of equivalent executions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Class {
+    /// How its executions end.
+    pub ending: Ending,
+    /// Whether they have a data race.
+    pub race: bool,
+    /// How many there are.
+    pub executions: u64,
+    /// One of them.
+    pub schedule: Vec<(ThreadId, u32)>,
+}
+
+/// All executions of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Enumeration {
+    /// How many interleavings there are.
+    pub executions: u64,
+    /// How many steps the longest has.
+    pub longest: usize,
+    /// The classes.
+    pub classes: HashMap<ClassKey, Class>,
+}
+
+/// Why a program was not enumerated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TooLarge {
+    /// More interleavings than asked for.
+    Executions,
+    /// An execution with more than [`MAX_STEPS`] steps.
+    Steps,
+}
+
+/// How the final state of a machine is noted.
+pub trait FinalState: Machine {
+    /// What all threads have computed and what memory contains; equal iff the states are.
+    fn final_state(&self) -> Vec<u64>;
+}
+
+impl FinalState for crate::LitmusMachine {
+    fn final_state(&self) -> Vec<u64> {
+        use selvedge_ir::EntityRef;
+        let threads = (0..self.program().threads.len()).map(ThreadId::new);
+        let mut state: Vec<u64> = threads.flat_map(|thread| *self.registers(thread)).collect();
+        for var in self.bytes() {
+            match var {
+                Some(bytes) => state.extend(bytes.iter().map(|&byte| u64::from(byte))),
+                None => state.push(u64::MAX),
+            }
+        }
+        state
+    }
+}
+
+/// Enumerates all interleavings, unless there are more than `max_executions`.
+pub fn enumerate<M: FinalState>(machine: M, max_executions: u64) -> Result<Enumeration, TooLarge> {
+    enumerate_after(machine, &[], max_executions)
+}
+
+/// Enumerates all interleavings that start with the given steps. If these are independent of everything else (such as
+/// main creating all threads), all classes are among them.
+pub fn enumerate_after<M: FinalState>(
+    machine: M,
+    prefix: &[(ThreadId, u32)],
+    max_executions: u64,
+) -> Result<Enumeration, TooLarge> {
+    let mut run = match Run::start(machine) {
+        Ok(run) => run,
+        Err(ending) => return Ok(only(ending)),
+    };
+    for &(thread, choice) in prefix {
+        run.step(thread, choice);
+    }
+    let mut search = Search { run, max_executions, found: Enumeration::default() };
+    search.explore()?;
+    Ok(search.found)
+}
+
+/// The enumeration of a program that stops before its first step.
+fn only(ending: Ending) -> Enumeration {
+    let class = Class { ending, race: false, executions: 1, schedule: Vec::new() };
+    Enumeration { executions: 1, longest: 0, classes: HashMap::from([(Trace::default().key(), class)]) }
+}
+
+struct Search<M> {
+    run: Run<M>,
+    max_executions: u64,
+    found: Enumeration,
+}
+
+impl<M: FinalState> Search<M> {
+    fn explore(&mut self) -> Result<(), TooLarge> {
+        let enabled: Vec<ThreadId> = self.run.sc.threads().filter(|&thread| self.run.sc.enabled(thread)).collect();
+        if enabled.is_empty() {
+            return self.end();
+        }
+        if self.run.trace.events.len() == MAX_STEPS {
+            return Err(TooLarge::Steps);
+        }
+        for thread in enabled {
+            for choice in 0..self.run.sc.alternatives(thread) {
+                self.run.step(thread, choice);
+                self.explore()?;
+                self.run.undo();
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), TooLarge> {
+        let found = &mut self.found;
+        found.executions += 1;
+        found.longest = found.longest.max(self.run.trace.events.len());
+        if found.executions > self.max_executions {
+            return Err(TooLarge::Executions);
+        }
+        let ending = self.run.ending();
+        let class = found.classes.entry(self.run.trace.key()).or_insert_with(|| Class {
+            ending: ending.clone(),
+            race: find_race(&self.run.trace).is_some(),
+            executions: 0,
+            schedule: self.run.schedule(),
+        });
+        class.executions += 1;
+        assert_eq!(class.ending, ending, "equivalent executions end in the same way");
+        Ok(())
+    }
+}
+
+/// One execution, with what is known about it so far.
+pub struct Run<M> {
+    /// The program.
+    pub sc: Sc<M>,
+    /// The steps made.
+    pub trace: Trace,
+    /// Per step, why its thread stopped, if it did.
+    stops: Vec<Option<Stop>>,
+}
+
+impl<M: FinalState> Run<M> {
+    /// Runs main to its first Op. If it does not get that far: how the execution ends.
+    pub fn start(machine: M) -> Result<Run<M>, Ending> {
+        match Sc::start(machine) {
+            Ok(sc) => Ok(Run { sc, trace: Trace::default(), stops: Vec::new() }),
+            Err((stop, machine)) => {
+                let statuses = vec![machine.status(selvedge_machine::main_thread())];
+                let mut ending = Ending::of(&machine, statuses);
+                ending.note(&stop);
+                Err(ending)
+            }
+        }
+    }
+
+    /// Makes a step of an enabled thread.
+    pub fn step(&mut self, thread: ThreadId, choice: u32) {
+        let op = *self.sc.machine.pending(thread);
+        let faulty = matches!(op, Op::Access(access) if self.is_faulty(thread, &access));
+        let woken_by = match op {
+            Op::CondWake { .. } => self.sc.woken_by(thread),
+            _ => None,
+        };
+        let (done, stop) = match self.sc.step(thread, choice) {
+            Ok(done) => (done, None),
+            Err((done, stop)) => (done, Some(stop)),
+        };
+        let section = if op == Op::AtomicBegin { self.sc.section().to_vec() } else { Vec::new() };
+        self.trace.push(Event { thread, op, choice, done, section, woken_by, faulty });
+        self.stops.push(stop);
+    }
+
+    fn is_faulty(&self, thread: ThreadId, access: &Access) -> bool {
+        let raw = access.raw || matches!(access.kind, AccessKind::Store { .. });
+        self.sc.machine.memory().load(thread, access.addr, access.size, raw).is_err()
+    }
+
+    /// Takes the last step back.
+    pub fn undo(&mut self) {
+        self.sc.undo();
+        self.trace.pop();
+        self.stops.pop();
+    }
+
+    /// The steps made.
+    pub fn schedule(&self) -> Vec<(ThreadId, u32)> {
+        self.trace.events.iter().map(|event| (event.thread, event.choice)).collect()
+    }
+
+    /// How the execution ends, if no thread can go on.
+    pub fn ending(&self) -> Ending {
+        let statuses = self.sc.threads().map(|thread| self.sc.machine.status(thread)).collect();
+        let mut ending = Ending::of(&self.sc.machine, statuses);
+        for stop in self.stops.iter().flatten() {
+            ending.note(stop);
+        }
+        if let Some(kind) = self.stuck() {
+            ending.violations.push((kind, String::new()));
+        }
+        ending.violations.sort();
+        ending.bounds.sort();
+        ending
+    }
+
+    /// Whether threads wait for each other forever. Not if the process has ended; nor if some thread was cut off, since
+    /// then it is unknown what it would have done for the others. It is a deadlock if a thread waits for a lock, a signal
+    /// or the end of a thread, and a livelock if all that wait do so for the value of a variable.
+    fn stuck(&self) -> Option<ViolationKind> {
+        let machine = &self.sc.machine;
+        let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
+        if machine.exited() || self.sc.threads().any(cut_off) {
+            return None;
+        }
+        let mut kind = None;
+        for thread in self.sc.threads().filter(|&thread| machine.status(thread) == Status::Ready) {
+            match machine.pending(thread) {
+                Op::Access(Access { purpose: Purpose::Data, .. }) => kind = kind.or(Some(ViolationKind::Livelock)),
+                _ => kind = Some(ViolationKind::Deadlock),
+            }
+        }
+        kind
+    }
+}
+
+impl Ending {
+    fn of<M: FinalState>(machine: &M, mut statuses: Vec<Status>) -> Ending {
+        let ended = statuses.iter().all(|status| matches!(status, Status::Finished | Status::Absent));
+        // Thread numbers that do not exist in this execution may or may not have been heard of yet.
+        while statuses.last() == Some(&Status::Absent) {
+            statuses.pop();
+        }
+        Ending {
+            complete: ended || machine.exited(),
+            violations: Vec::new(),
+            bounds: Vec::new(),
+            unsupported: None,
+            statuses,
+            state: machine.final_state(),
+        }
+    }
+
+    fn note(&mut self, stop: &Stop) {
+        match stop {
+            Stop::Violation(violation) => self.violations.push((violation.kind, violation.message.clone())),
+            Stop::Bound(bound) => self.bounds.push(bound.what.clone()),
+            Stop::Unsupported(unsupported) => self.unsupported = Some(unsupported.feature.clone()),
+        }
+    }
+}
