@@ -19,6 +19,8 @@ pub enum Interruption {
     FirstViolation,
     /// The bound on the number of executions.
     MaxExecutions,
+    /// An execution was longer than the bound on its length: a loop may never end.
+    MaxEvents,
     /// The bound on time.
     Time,
     /// The user.

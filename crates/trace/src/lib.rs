@@ -1,7 +1,38 @@
-//! Trace-based exploration: Optimal-DPOR, Source-DPOR, and all interleavings.
+//! Trace-based exploration under sequential consistency.
+//!
+//! | file | technique |
+//! |---|---|
+//! | `action.rs` | the conflict relation |
+//! | `trace.rs` | the execution, happens-before, races |
+//! | `reversal.rs` | sequences that reverse races |
+//! | `blocking_race.rs` | races of events that can be blocked |
+//! | `weak_initials.rs` | weak initials and redundancy |
+//! | `wakeup_tree.rs` | wakeup trees |
+//! | `source_set.rs` | source sets |
+//! | `explorer.rs` | Optimal-DPOR and Source-DPOR |
+//! | `naive.rs` | all interleavings |
+//! | `data_race.rs` | data races on plain accesses |
+//! | `ending.rs` | what a maximal execution means |
+//! | `session.rs` | results and limits |
 
-use selvedge_machine::Machine;
+pub mod action;
+pub mod blocking_race;
+pub mod data_race;
+pub mod ending;
+pub mod explorer;
+pub mod naive;
+pub mod reversal;
+pub mod session;
+pub mod source_set;
+pub mod trace;
+pub mod wakeup_tree;
+pub mod weak_initials;
+
+pub use session::Observer;
+
 use selvedge_machine::verdict::{Exploration, Progress};
+use selvedge_machine::{Machine, Sc};
+use session::Session;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -23,7 +54,7 @@ pub enum Algorithm {
 pub struct Options {
     /// How interleavings are chosen.
     pub algorithm: Algorithm,
-    /// An execution with more steps than this is cut off, and said to be.
+    /// An exploration ends, and says so, when an execution has more steps than this.
     pub max_events: usize,
     /// Stop after this many executions.
     pub max_executions: Option<u64>,
@@ -37,6 +68,8 @@ pub struct Options {
     pub data_races: bool,
     /// Report deadlocks as violations.
     pub deadlocks: bool,
+    /// Compare fast versions with plain ones while running; slow, for tests.
+    pub check_invariants: bool,
 }
 
 impl Default for Options {
@@ -50,12 +83,42 @@ impl Default for Options {
             all: false,
             data_races: true,
             deadlocks: true,
+            check_invariants: false,
         }
+    }
+}
+
+struct OnProgress<'a>(&'a mut dyn FnMut(&Progress));
+
+impl Observer for OnProgress<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        (self.0)(progress);
     }
 }
 
 /// Explores a program under sequential consistency.
 pub fn explore<M: Machine>(machine: M, options: &Options, progress: &mut dyn FnMut(&Progress)) -> Exploration {
-    let _ = (machine, options, progress);
-    Exploration::default()
+    explore_with(machine, options, &mut OnProgress(progress))
+}
+
+/// Explores a program under sequential consistency and tells an observer about it.
+pub fn explore_with<M: Machine>(machine: M, options: &Options, observer: &mut dyn Observer) -> Exploration {
+    let mut session = Session::new(options, observer);
+    let mut sc = match Sc::start(machine) {
+        Ok(sc) => sc,
+        Err((stop, _)) => {
+            let bounded = matches!(stop, selvedge_machine::Stop::Bound(_));
+            if session.stopped(stop, Default::default).is_ok() {
+                let ending = if bounded { session::Ending::Blocked } else { session::Ending::Complete };
+                let _ = session.ended(ending, 0);
+            }
+            return session.result;
+        }
+    };
+    // An early end is noted in the result.
+    let _ = match options.algorithm {
+        Algorithm::Naive => naive::explore_naive(&mut sc, &mut session),
+        Algorithm::Source | Algorithm::Optimal => explorer::Explorer::new(&mut sc, &mut session).run(),
+    };
+    session.result
 }

@@ -1,0 +1,246 @@
+//! Data races on plain accesses.
+//!
+//! C11: two conflicting accesses of different threads, at least one of them not atomic, neither of which happens before
+//! the other, where happens-before is program order, thread creation and end, condition variables, and
+//! *synchronises-with*: a release write (or a write after a release fence) that is read by an acquire read (or by a
+//! read before an acquire fence), through release sequences of read-modify-writes. Mutexes are acquire and release
+//! accesses to their word, so nothing more is needed for them. Atomic sections synchronise with each other.
+//!
+//! This is not the happens-before of the exploration, in which every conflict orders events: a flag that is set and read
+//! with relaxed accesses orders nothing here. Both are the same for equivalent executions, so looking at one execution
+//! of each class finds every race.
+//!
+//! Clocks are kept per event and computed for new events only.
+
+use crate::action::overlap;
+use crate::trace::{EventId, Trace};
+use rustc_hash::FxHashSet;
+use selvedge_ir::{EntityRef, Order};
+use selvedge_machine::{Access, AccessKind, Done, Machine, Op, Sc, SourceSpan, Violation, ViolationKind};
+
+/// A vector clock by thread number.
+type Clock = Vec<u32>;
+
+#[derive(Default)]
+struct Record {
+    /// What happens before the event, and itself.
+    clock: Clock,
+    /// What an acquire read of the event's write learns.
+    release: Clock,
+    /// What the thread's relaxed reads so far would have learned: an acquire fence learns it.
+    unfenced: Clock,
+    /// What was known at the thread's newest release fence.
+    fenced: Clock,
+}
+
+/// The search for data races, execution by execution.
+#[derive(Default)]
+pub struct DataRaces {
+    records: Vec<Record>,
+    valid: usize,
+    reported: FxHashSet<(u32, u32, u32, u32)>,
+    /// New races: the older and the newer event.
+    pub found: Vec<(EventId, EventId)>,
+}
+
+impl DataRaces {
+    /// Events from this position on are no longer what they were.
+    #[inline]
+    pub fn forget_from(&mut self, position: usize) {
+        self.valid = self.valid.min(position);
+    }
+
+    /// Looks for races of the events that are new since the last call.
+    pub fn find(&mut self, trace: &Trace) {
+        while self.valid < trace.len() {
+            let e = EventId::new(self.valid);
+            if self.records.len() <= self.valid {
+                self.records.push(Record::default());
+            }
+            let record = self.synchronise(trace, e);
+            self.records[self.valid] = record;
+            self.valid += 1;
+            self.check(trace, e);
+        }
+    }
+
+    fn synchronise(&mut self, trace: &Trace, e: EventId) -> Record {
+        let event = trace.event(e);
+        let previous = trace.previous(e).map(|p| &self.records[p.index()]);
+        let mut record = Record::default();
+        match (previous, trace.birth(event.action.thread)) {
+            (Some(p), _) => {
+                record.clock.clone_from(&p.clock);
+                record.unfenced.clone_from(&p.unfenced);
+                record.fenced.clone_from(&p.fenced);
+            }
+            (None, Some(birth)) => record.clock.clone_from(&self.records[birth.index()].clock),
+            (None, None) => {}
+        }
+        set(&mut record.clock, event.action.thread.index(), event.index);
+        match event.op {
+            Op::Access(access) => self.access(trace, e, &access, &event.done, &mut record),
+            Op::Fence { order } => fence(order, &mut record),
+            Op::Join { thread } => {
+                if let Some(last) = trace.last_of(thread, e).or(trace.birth(thread)) {
+                    join(&mut record.clock, &self.records[last.index()].clock);
+                }
+            }
+            Op::CondWake { .. } => {
+                if let Some(by) = event.woken_by {
+                    join(&mut record.clock, &self.records[by.index()].clock);
+                }
+            }
+            Op::AtomicBegin => {
+                let is_section = |f: &EventId| trace.event(*f).op == Op::AtomicBegin;
+                if let Some(older) = (0..e.index()).rev().map(EventId::new).find(is_section) {
+                    join(&mut record.clock, &self.records[older.index()].clock);
+                }
+            }
+            _ => {}
+        }
+        record
+    }
+
+    fn access(&self, trace: &Trace, e: EventId, access: &Access, done: &Done, record: &mut Record) {
+        let source = access.reads().then(|| newest_write(trace, e, access)).flatten();
+        let learned = source.map(|w| &self.records[w.index()].release);
+        let failed = done.new.is_none();
+        let order = match access.kind {
+            AccessKind::Cas { failure, .. } if failed => failure,
+            _ => access.order,
+        };
+        if let Some(learned) = learned {
+            if order.acquires() {
+                join(&mut record.clock, learned);
+            } else if order.is_atomic() {
+                join(&mut record.unfenced, learned);
+            }
+        }
+        if failed {
+            return;
+        }
+        // A read-modify-write continues the release sequence of what it read.
+        if matches!(access.kind, AccessKind::Rmw { .. } | AccessKind::Cas { .. })
+            && let Some(learned) = learned
+        {
+            join(&mut record.release, learned);
+        }
+        if order.releases() {
+            join(&mut record.release, &record.clock);
+        } else if order.is_atomic() {
+            join(&mut record.release, &record.fenced);
+        }
+    }
+
+    fn check(&mut self, trace: &Trace, e: EventId) {
+        let clock = &self.records[e.index()].clock;
+        for f in (0..e.index()).rev().map(EventId::new) {
+            let older = trace.event(f);
+            if get(clock, older.action.thread.index()) >= older.index {
+                continue;
+            }
+            let sections = older.op == Op::AtomicBegin && trace.event(e).op == Op::AtomicBegin;
+            if !sections && self.races(trace, f, e) {
+                let newer = trace.event(e);
+                let key = |event: &crate::trace::Event| (event.action.thread.index() as u32, event.index);
+                let ((a, b), (c, d)) = (key(older), key(newer));
+                if self.reported.insert((a, b, c, d)) {
+                    self.found.push((f, e));
+                }
+            }
+        }
+    }
+
+    fn races(&self, trace: &Trace, f: EventId, e: EventId) -> bool {
+        trace.accesses(f).any(|(a, a_done)| {
+            trace.accesses(e).any(|(b, b_done)| {
+                (a_done.new.is_some() || b_done.new.is_some())
+                    && !(a.order.is_atomic() && b.order.is_atomic())
+                    && overlap(a.addr.0, u32::from(a.size), b.addr.0, u32::from(b.size))
+            })
+        })
+    }
+}
+
+fn fence(order: Order, record: &mut Record) {
+    if order.acquires() {
+        let unfenced = std::mem::take(&mut record.unfenced);
+        join(&mut record.clock, &unfenced);
+        record.unfenced = unfenced;
+    }
+    if order.releases() {
+        record.fenced.clone_from(&record.clock);
+    }
+}
+
+/// The write that a read gets its value from.
+fn newest_write(trace: &Trace, e: EventId, access: &Access) -> Option<EventId> {
+    (0..e.index()).rev().map(EventId::new).find(|&f| {
+        trace.accesses(f).any(|(other, done)| {
+            done.new.is_some() && overlap(access.addr.0, u32::from(access.size), other.addr.0, u32::from(other.size))
+        })
+    })
+}
+
+fn get(clock: &Clock, thread: usize) -> u32 {
+    clock.get(thread).copied().unwrap_or(0)
+}
+
+fn set(clock: &mut Clock, thread: usize, value: u32) {
+    if clock.len() <= thread {
+        clock.resize(thread + 1, 0);
+    }
+    clock[thread] = value;
+}
+
+fn join(clock: &mut Clock, other: &Clock) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+/// The violation that a data race is. Goes back to each of the two accesses to see where it stands in the source, and
+/// returns to where it was.
+pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventId) -> Violation {
+    while sc.depth() > e.index() {
+        sc.undo();
+    }
+    let older = described(sc, trace, e);
+    advance(sc, trace, f.index());
+    let newer = described(sc, trace, f);
+    advance(sc, trace, trace.len());
+    let object = if older.2.is_empty() { newer.2.clone() } else { older.2.clone() };
+    let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
+    let (old_verb, new_verb) = (verb(trace, e), verb(trace, f));
+    let message = format!("data race{on}: {old_verb} by {} and {new_verb} by {}", older.1, newer.1);
+    let places = vec![(newer.0, format!("{new_verb} by {}", newer.1)), (older.0, format!("{old_verb} by {}", older.1))];
+    Violation { kind: ViolationKind::DataRace, message, places }
+}
+
+fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> (SourceSpan, String, String) {
+    let thread = trace.event(e).action.thread;
+    let site = sc.machine.site(thread);
+    (site.span, sc.machine.thread_name(thread), site.object)
+}
+
+fn advance<M: Machine>(sc: &mut Sc<M>, trace: &Trace, to: usize) {
+    while sc.depth() < to {
+        let action = trace.events()[sc.depth()].action;
+        // A step that stopped its thread the first time does so again; that was noted then.
+        let _ = sc.step(action.thread, action.choice);
+    }
+}
+
+fn verb(trace: &Trace, e: EventId) -> &'static str {
+    let atomic = trace.accesses(e).all(|(access, _)| access.order.is_atomic());
+    match (trace.accesses(e).any(|(_, done)| done.new.is_some()), atomic) {
+        (true, true) => "atomic write",
+        (true, false) => "write",
+        (false, true) => "atomic read",
+        (false, false) => "read",
+    }
+}

@@ -1,0 +1,84 @@
+//! What a maximal execution means: complete, blocked, or a deadlock.
+//!
+//! An execution is complete if every thread ended, or if the process did (threads that still wait then are killed).
+//! Threads that wait forever are a deadlock, unless some thread is blocked by an assumption or stopped at a violation or
+//! bound: then the execution was cut off, and what the others wait for might have come.
+
+use crate::session::{Ending, Over, Session};
+use selvedge_machine::schedule::Schedule;
+use selvedge_machine::{Access, Machine, Op, Purpose, Sc, SourceSpan, Status, ThreadId, Violation, ViolationKind};
+
+/// Classifies a maximal execution, and reports a deadlock or a leak. `bounded` says that some thread met a bound.
+pub fn conclude<M: Machine>(
+    sc: &mut Sc<M>,
+    session: &mut Session<'_>,
+    bounded: bool,
+    steps: impl Fn(&Sc<M>) -> Schedule,
+) -> Result<Ending, Over> {
+    let mut waiting = 0;
+    let mut cut = false;
+    let mut failed = false;
+    for thread in sc.threads() {
+        match sc.machine.status(thread) {
+            Status::Ready => waiting += 1,
+            Status::AssumeBlocked => cut = true,
+            Status::Stopped => failed = true,
+            Status::Absent | Status::Finished => {}
+        }
+    }
+    if cut || failed {
+        return Ok(if cut || bounded { Ending::Blocked } else { Ending::Complete });
+    }
+    if waiting > 0 && !sc.machine.exited() {
+        if session.options.deadlocks {
+            let violation = stuck(sc);
+            session.violated(violation, || steps(sc))?;
+        }
+        return Ok(Ending::Blocked);
+    }
+    if let Err(stop) = sc.machine.at_end() {
+        session.stopped(stop, || steps(sc))?;
+    }
+    Ok(Ending::Complete)
+}
+
+/// The deadlock (or livelock) of the threads that wait.
+fn stuck<M: Machine>(sc: &Sc<M>) -> Violation {
+    let waiting: Vec<ThreadId> = sc.threads().filter(|&t| sc.machine.status(t) == Status::Ready).collect();
+    let spins = |&t: &ThreadId| {
+        matches!(sc.machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
+    };
+    let kind = if waiting.iter().all(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
+    let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(sc, t)).collect();
+    let names: Vec<String> = waiting.iter().map(|&t| sc.machine.thread_name(t)).collect();
+    let message = match (kind, names.as_slice()) {
+        (ViolationKind::Livelock, [one]) => format!("{one} spins forever"),
+        (_, [one]) => format!("{one} waits forever"),
+        (ViolationKind::Livelock, _) => format!("{} spin forever", listed(&names)),
+        _ => format!("{} wait forever", listed(&names)),
+    };
+    Violation { kind, message, places }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn waits_for<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> (SourceSpan, String) {
+    let site = sc.machine.site(thread);
+    let name = sc.machine.thread_name(thread);
+    let what = match sc.machine.pending(thread) {
+        Op::Join { thread: other } => format!("the end of {}", sc.machine.thread_name(*other)),
+        Op::CondWake { .. } => format!("a signal on {}", or_it(&site.object)),
+        _ => or_it(&site.object).to_owned(),
+    };
+    (site.span, format!("{name} waits here for {what}"))
+}
+
+fn or_it(object: &str) -> &str {
+    if object.is_empty() { "another thread" } else { object }
+}

@@ -1,0 +1,353 @@
+//! Optimal-DPOR and Source-DPOR.
+//!
+//! Optimal-DPOR as in Algorithm 1 of "Awaiting for Godot" (FMCAD 2023), which extends Abdulla et al. (POPL 2014, JACM
+//! 2017) by events that can be blocked. Source-DPOR (ibid.) is the same exploration with wakeup trees of depth one.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `E` | `trace` |
+//! | `sleep(E')` | `sleep` of the level of `E'`: what it inherited, then what was explored there |
+//! | `wut(E')` | the subtree of `tree` at the level's `node` |
+//! | `Explore(E)` | one turn of the loop in [`Explorer::run`]; the recursion is the stack of levels |
+//!
+//! Deviations:
+//! 1. Races are reversed when the execution is maximal, but only those whose second event is new since the last maximal
+//!    execution. For an older pair, `v` differs from what was handled before only by events at its end, which are
+//!    independent with `e'`; the subtree (or the sleeping step) that covered the earlier `v` covers the new one too,
+//!    since races with those events are found there. The oracle checks that no class is lost or met twice.
+//! 2. Going back is undo, not replay.
+//! 3. Alternatives of one step (nondeterministic values, whom a signal wakes) are sibling branches. All are added when
+//!    the step is executed freely for the first time, or when it is the reversed event of a race; in the middle of a
+//!    wakeup sequence the alternative is the one of the execution that the sequence came from, and the others come from
+//!    the executions with the other alternatives.
+
+use crate::Algorithm;
+use crate::action::{ANY, Action};
+use crate::blocking_race::{Waiter, blocking_races};
+use crate::data_race::DataRaces;
+use crate::ending::conclude;
+use crate::reversal::reversed;
+use crate::session::{Over, Session};
+use crate::source_set::initials;
+use crate::trace::{EventId, Race, Trace};
+use crate::wakeup_tree::{Node, WakeupTree};
+use crate::weak_initials::redundant;
+use selvedge_ir::EntityRef;
+use selvedge_machine::schedule::Schedule;
+use selvedge_machine::verdict::Progress;
+use selvedge_machine::{Access, Machine, Op, Sc, Status, Stop, ThreadId};
+
+/// A prefix of the present execution.
+struct Level {
+    /// The root of its wakeup tree.
+    node: Node,
+    /// Where its sleep set starts in `sleeping`.
+    sleep: usize,
+    /// How many of the sleeping steps were inherited; the others were explored here.
+    inherited: usize,
+    /// Whether nothing was explored from here yet.
+    fresh: bool,
+}
+
+/// An exploration under way.
+pub struct Explorer<'a, 'b, M> {
+    sc: &'a mut Sc<M>,
+    session: &'a mut Session<'b>,
+    optimal: bool,
+    trace: Trace,
+    tree: WakeupTree,
+    levels: Vec<Level>,
+    /// The sleep sets of all levels, one behind the other.
+    sleeping: Vec<Action>,
+    /// Races of the trace up to here have been reversed.
+    reversed: usize,
+    /// Lengths of the execution at which threads met bounds.
+    bounded: Vec<usize>,
+    data_races: DataRaces,
+    v: Vec<Action>,
+}
+
+impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
+    /// An exploration that has not begun.
+    pub fn new(sc: &'a mut Sc<M>, session: &'a mut Session<'b>) -> Explorer<'a, 'b, M> {
+        let mut tree = WakeupTree::default();
+        let nothing =
+            Action { thread: selvedge_machine::main_thread(), choice: 0, footprint: crate::action::Footprint::Nothing };
+        let root = tree.make(nothing);
+        let mut trace = Trace::default();
+        trace.reserve_threads(sc.machine.thread_limit().max(1));
+        trace.check_chains = session.options.check_invariants;
+        Explorer {
+            optimal: session.options.algorithm == Algorithm::Optimal,
+            sc,
+            session,
+            trace,
+            tree,
+            levels: vec![Level { node: root, sleep: 0, inherited: 0, fresh: true }],
+            sleeping: Vec::new(),
+            reversed: 0,
+            bounded: Vec::new(),
+            data_races: DataRaces::default(),
+            v: Vec::new(),
+        }
+    }
+
+    /// `Explore(⟨⟩)`.
+    pub fn run(&mut self) -> Result<(), Over> {
+        loop {
+            let level = self.levels.last().expect("the empty prefix is never left");
+            let (node, fresh) = (level.node, level.fresh);
+            let next = match self.tree.first_child(node) {
+                Some(child) => Some(child),          // l. 28: the leftmost
+                None if fresh => self.choose(node)?, // ll. 24-26
+                None => None,
+            };
+            match next {
+                Some(child) => self.advance(child)?,
+                None if self.backtrack() => {}
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// At a leaf of the wakeup tree: picks an enabled thread (ll. 25-26), or ends the execution.
+    fn choose(&mut self, node: Node) -> Result<Option<Node>, Over> {
+        let last = self.trace.events().last().map(|event| event.action.thread);
+        let preferred = last.filter(|&t| self.sc.enabled(t) && !self.is_asleep(t));
+        let mut some_enabled = false;
+        let picked = preferred.or_else(|| {
+            self.sc.threads().find(|&t| {
+                let enabled = self.sc.enabled(t);
+                some_enabled |= enabled;
+                enabled && !self.is_asleep(t)
+            })
+        });
+        let Some(thread) = picked else {
+            self.end(some_enabled)?;
+            return Ok(None);
+        };
+        debug_assert!(!self.optimal || self.sleep(self.levels.len() - 1).is_empty(), "at a leaf nobody sleeps");
+        let alternatives = self.sc.alternatives(thread);
+        let footprint = crate::action::Footprint::Anything;
+        for choice in 0..alternatives {
+            if alternatives == 1 || !self.is_asleep_with(thread, choice) {
+                self.tree.add_child(node, Action { thread, choice, footprint });
+            }
+        }
+        Ok(self.tree.first_child(node))
+    }
+
+    fn sleep(&self, level: usize) -> &[Action] {
+        let end = self.levels.get(level + 1).map_or(self.sleeping.len(), |next| next.sleep);
+        &self.sleeping[self.levels[level].sleep..end]
+    }
+
+    /// Whether all alternatives of a thread sleep at the present level.
+    fn is_asleep(&self, thread: ThreadId) -> bool {
+        let sleep = self.sleep(self.levels.len() - 1);
+        !sleep.is_empty() && {
+            let asleep = sleep.iter().filter(|a| a.thread == thread).count();
+            asleep > 0 && asleep as u32 >= self.sc.alternatives(thread)
+        }
+    }
+
+    fn is_asleep_with(&self, thread: ThreadId, choice: u32) -> bool {
+        self.sleep(self.levels.len() - 1).iter().any(|a| a.thread == thread && a.choice == choice)
+    }
+
+    /// Executes a branch of the present level's wakeup tree.
+    fn advance(&mut self, child: Node) -> Result<(), Over> {
+        let Action { thread, mut choice, .. } = *self.tree.action(child);
+        debug_assert!(self.sc.enabled(thread), "a branch of a wakeup tree can be executed: {thread}");
+        if self.trace.len() >= self.session.options.max_events {
+            return self.session.too_long(&self.sc.machine, thread);
+        }
+        if choice == ANY {
+            choice = 0;
+            for other in (1..self.sc.alternatives(thread)).rev() {
+                let action = Action { choice: other, ..*self.tree.action(child) };
+                self.tree.add_sibling(child, action);
+            }
+        }
+        let op = *self.sc.machine.pending(thread);
+        let woken_by = matches!(op, Op::CondWake { .. }).then(|| self.sc.woken_by(thread)).flatten();
+        let result = self.sc.step(thread, choice);
+        let (done, stop) = match result {
+            Ok(done) => (done, None),
+            Err((done, stop)) => (done, Some(stop)),
+        };
+        let section = if op == Op::AtomicBegin { self.sc.section() } else { &[] };
+        let action = self.trace.push(thread, choice, op, done, section, woken_by);
+        self.tree.set_action(child, action);
+        self.descend(child, &action);
+        self.session.tick(|result| Progress {
+            complete: result.complete,
+            blocked: result.blocked,
+            depth: self.levels.len(),
+            fraction: fraction(&self.levels, &self.sleeping, &self.tree),
+        })?;
+        match stop {
+            Some(stop) => self.stopped(stop),
+            None => Ok(()),
+        }
+    }
+
+    /// l. 29: sleep(E.p) := {q ∈ sleep(E) | p, q independent after E}; l. 30: wut(E.p) := subtree(wut(E), p).
+    #[inline]
+    fn descend(&mut self, child: Node, action: &Action) {
+        let level = self.levels.last_mut().expect("the empty prefix is never left");
+        level.fresh = false;
+        let (start, end) = (level.sleep, self.sleeping.len());
+        for n in start..end {
+            let step = self.sleeping[n];
+            if !self.trace.sections.dependent(&step, action) {
+                self.sleeping.push(step);
+            }
+        }
+        let fresh = self.tree.first_child(child).is_none();
+        self.levels.push(Level { node: child, sleep: end, inherited: self.sleeping.len() - end, fresh });
+    }
+
+    fn stopped(&mut self, stop: Stop) -> Result<(), Over> {
+        if matches!(stop, Stop::Bound(_)) {
+            self.bounded.push(self.trace.len());
+        }
+        let (sc, trace) = (&*self.sc, &self.trace);
+        self.session.stopped(stop, || schedule(sc, trace))
+    }
+
+    /// Ends a maximal execution: classifies it and reverses its new races.
+    fn end(&mut self, some_enabled: bool) -> Result<(), Over> {
+        if some_enabled {
+            // All enabled threads sleep: an equivalent execution was explored (never in Optimal-DPOR).
+            self.session.result.redundant += 1;
+        } else {
+            self.find_data_race()?;
+            let trace = &self.trace;
+            let bounded = !self.bounded.is_empty();
+            let ending = conclude(self.sc, self.session, bounded, |sc| schedule(sc, trace))?;
+            if self.session.observer.wants_executions() {
+                let steps: Vec<_> = trace.events().iter().map(|e| (e.action.thread, e.action.choice)).collect();
+                self.session.observer.execution(&steps);
+            }
+            self.session.ended(ending, self.trace.len())?;
+        }
+        self.reverse_races();
+        Ok(())
+    }
+
+    fn find_data_race(&mut self) -> Result<(), Over> {
+        if !self.session.options.data_races || !self.trace.has_plain_accesses() {
+            return Ok(());
+        }
+        self.data_races.find(&self.trace);
+        for (e, f) in std::mem::take(&mut self.data_races.found) {
+            let violation = crate::data_race::describe(self.sc, &self.trace, e, f);
+            let (sc, trace) = (&*self.sc, &self.trace);
+            self.session.violated(violation, || schedule(sc, trace))?;
+        }
+        Ok(())
+    }
+
+    /// Alg. 1, ll. 3-22.
+    fn reverse_races(&mut self) {
+        let mut v = std::mem::take(&mut self.v);
+        for n in self.reversed..self.trace.races().len() {
+            match self.trace.races()[n] {
+                Race::NonBlocking(e, e2) => {
+                    if self.optimal {
+                        reversed(&self.trace, e, e2, &mut v); // ll. 4-5
+                    } else {
+                        crate::source_set::reversed_up_to(&self.trace, e, e2, &mut v);
+                    }
+                    self.insert(e, &mut v); // l. 6
+                }
+                Race::MayBlock(e2) => self.reverse_blocking(&Waiter::of_event(&self.trace, e2)),
+            }
+        }
+        self.reversed = self.trace.races().len();
+        for thread in self.sc.threads() {
+            // l. 7: p is blocked after E
+            if self.sc.machine.status(thread) == Status::Ready
+                && let Op::Access(access @ Access { until: Some(_), .. }) = *self.sc.machine.pending(thread)
+                && !self.sc.enabled(thread)
+            {
+                let found = self.sc.machine.memory().load(thread, access.addr, access.size, true).unwrap_or(0);
+                self.reverse_blocking(&Waiter { thread, access, executed: None, found });
+            }
+        }
+        self.v = v;
+    }
+
+    fn reverse_blocking(&mut self, waiter: &Waiter) {
+        let mut sequences = Vec::new();
+        blocking_races(&self.trace, waiter, |e, v| sequences.push((e, v.clone())));
+        for (e, mut v) in sequences {
+            self.insert(e, &mut v);
+        }
+    }
+
+    /// Inserts `v` at `pre(E, e)` unless it is redundant (ll. 6 and 21).
+    fn insert(&mut self, e: EventId, v: &mut Vec<Action>) {
+        let level = e.index();
+        if self.optimal {
+            if !redundant(self.sleep(level), v, &self.trace.sections) {
+                self.tree.insert(self.levels[level].node, v, &self.trace.sections);
+            }
+        } else {
+            self.add_to_source_set(level, v);
+        }
+    }
+
+    /// Source-DPOR: adds an initial of `v` to the backtrack set unless one is there.
+    fn add_to_source_set(&mut self, level: usize, v: &[Action]) {
+        let initials = initials(v, &self.trace.sections);
+        let Level { node, inherited, .. } = self.levels[level];
+        let explored = &self.sleep(level)[inherited..];
+        let is_initial = |a: &Action| initials.iter().any(|i| i.thread == a.thread);
+        if explored.iter().any(is_initial) || self.tree.children(node).any(|child| is_initial(self.tree.action(child)))
+        {
+            return;
+        }
+        let first = *initials.first().expect("the first event of a sequence is an initial");
+        self.tree.add_child(node, Action { choice: ANY, ..first });
+    }
+
+    /// ll. 32-33: when everything below a branch is explored, it sleeps, and the next branch is taken. False at the end.
+    fn backtrack(&mut self) -> bool {
+        while self.levels.len() > 1 {
+            let level = self.levels.pop().expect("there are at least two");
+            self.sleeping.truncate(level.sleep);
+            let event = self.trace.pop();
+            self.sc.undo();
+            self.reversed = self.reversed.min(self.trace.races().len());
+            self.data_races.forget_from(self.trace.len());
+            while self.bounded.pop_if(|length| *length > self.trace.len()).is_some() {}
+            let parent = self.levels.last().expect("the empty prefix is never left").node;
+            self.tree.remove_first_child(parent);
+            self.sleeping.push(event.action);
+            if self.tree.first_child(parent).is_some() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn schedule<M: Machine>(sc: &Sc<M>, trace: &Trace) -> Schedule {
+    Schedule::record(&sc.machine, trace.events().iter().map(|e| (e.action.thread, e.action.choice)))
+}
+
+/// The part of the tree that has been explored, if every branch that is known so far weighs the same.
+fn fraction(levels: &[Level], sleeping: &[Action], tree: &WakeupTree) -> f64 {
+    let (mut done, mut part) = (0.0, 1.0);
+    for (n, level) in levels.iter().enumerate() {
+        let end = levels.get(n + 1).map_or(sleeping.len(), |next| next.sleep);
+        let explored = end - level.sleep - level.inherited;
+        let left = tree.children(level.node).count();
+        let all = (explored + left).max(1) as f64;
+        done += part * explored as f64 / all;
+        part /= all;
+    }
+    done
+}

@@ -1,0 +1,145 @@
+//! What an exploration has found so far, and whether it should go on.
+
+use crate::Options;
+use rustc_hash::FxHashSet;
+use selvedge_machine::schedule::Schedule;
+use selvedge_machine::verdict::{Exploration, Found, Interruption, Progress};
+use selvedge_machine::{Bound, Machine, SourceSpan, Stop, ThreadId, Violation, ViolationKind};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Told about an exploration while it runs.
+pub trait Observer {
+    /// Called now and then.
+    fn progress(&mut self, _progress: &Progress) {}
+
+    /// Whether `execution` should be called.
+    fn wants_executions(&self) -> bool {
+        false
+    }
+
+    /// Called at the end of every maximal execution with its steps.
+    fn execution(&mut self, _steps: &[(ThreadId, u32)]) {}
+}
+
+/// How a maximal execution ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// Every thread ended.
+    Complete,
+    /// Some thread is stuck.
+    Blocked,
+}
+
+/// The results and limits of a running exploration.
+pub struct Session<'a> {
+    /// What was asked for.
+    pub options: &'a Options,
+    /// Who is told.
+    pub observer: &'a mut dyn Observer,
+    /// What was found.
+    pub result: Exploration,
+    started: Instant,
+    countdown: u32,
+    seen: FxHashSet<(ViolationKind, String, Vec<SourceSpan>)>,
+}
+
+/// The exploration is over.
+pub struct Over;
+
+const STEPS_BETWEEN_CHECKS: u32 = 4096;
+
+impl<'a> Session<'a> {
+    /// A session that starts now.
+    pub fn new(options: &'a Options, observer: &'a mut dyn Observer) -> Session<'a> {
+        Session {
+            options,
+            observer,
+            result: Exploration::default(),
+            started: Instant::now(),
+            countdown: STEPS_BETWEEN_CHECKS,
+            seen: FxHashSet::default(),
+        }
+    }
+
+    /// Counts a step. Now and then looks at the clock and shows progress.
+    #[inline]
+    pub fn tick(&mut self, progress: impl FnOnce(&Exploration) -> Progress) -> Result<(), Over> {
+        self.result.steps += 1;
+        self.countdown -= 1;
+        if self.countdown > 0 {
+            return Ok(());
+        }
+        self.countdown = STEPS_BETWEEN_CHECKS;
+        let now = progress(&self.result);
+        self.observer.progress(&now);
+        if self.options.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return self.interrupted(Interruption::User);
+        }
+        if self.options.time.is_some_and(|limit| self.started.elapsed() >= limit) {
+            return self.interrupted(Interruption::Time);
+        }
+        Ok(())
+    }
+
+    /// Ends the exploration early.
+    pub fn interrupted(&mut self, why: Interruption) -> Result<(), Over> {
+        self.result.interruption = Some(why);
+        Err(Over)
+    }
+
+    /// Counts an execution that is over.
+    pub fn ended(&mut self, ending: Ending, length: usize) -> Result<(), Over> {
+        match ending {
+            Ending::Complete => self.result.complete += 1,
+            Ending::Blocked => self.result.blocked += 1,
+        }
+        self.result.longest = self.result.longest.max(length);
+        let done = self.result.complete + self.result.blocked;
+        match self.options.max_executions {
+            Some(limit) if done >= limit => self.interrupted(Interruption::MaxExecutions),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes why a thread could not go on.
+    pub fn stopped(&mut self, stop: Stop, schedule: impl FnOnce() -> Schedule) -> Result<(), Over> {
+        match stop {
+            Stop::Violation(violation) => self.violated(*violation, schedule),
+            Stop::Unsupported(unsupported) => {
+                self.result.unsupported = Some(*unsupported);
+                Err(Over)
+            }
+            Stop::Bound(bound) => {
+                self.bounded(*bound);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes a violation, once.
+    pub fn violated(&mut self, violation: Violation, schedule: impl FnOnce() -> Schedule) -> Result<(), Over> {
+        let places = violation.places.iter().map(|(place, _)| place.clone()).collect();
+        if self.seen.insert((violation.kind, violation.message.clone(), places)) {
+            self.result.violations.push(Found { violation, schedule: schedule() });
+        }
+        if self.options.all { Ok(()) } else { self.interrupted(Interruption::FirstViolation) }
+    }
+
+    /// Ends the exploration because an execution is longer than the bound: a loop may never end.
+    pub fn too_long<M: Machine>(&mut self, machine: &M, thread: ThreadId) -> Result<(), Over> {
+        let place = machine.site(thread).span;
+        let name = machine.thread_name(thread);
+        let what = format!("executions to {} steps ({name} may never end)", self.options.max_events);
+        self.bounded(Bound { what, place });
+        self.interrupted(Interruption::MaxEvents)
+    }
+
+    /// Notes a bound that was reached.
+    pub fn bounded(&mut self, bound: Bound) {
+        match self.result.bounds.iter_mut().find(|(known, _)| *known == bound) {
+            Some((_, count)) => *count += 1,
+            None => self.result.bounds.push((bound, 1)),
+        }
+    }
+}
