@@ -63,6 +63,29 @@ pub enum ViolationKind {
 }
 
 impl ViolationKind {
+    /// All kinds.
+    pub const ALL: [ViolationKind; 14] = [
+        ViolationKind::Assertion,
+        ViolationKind::Deadlock,
+        ViolationKind::Livelock,
+        ViolationKind::DataRace,
+        ViolationKind::UseAfterFree,
+        ViolationKind::DoubleFree,
+        ViolationKind::InvalidFree,
+        ViolationKind::OutOfBounds,
+        ViolationKind::UninitialisedRead,
+        ViolationKind::InvalidPointer,
+        ViolationKind::LockMisuse,
+        ViolationKind::Leak,
+        ViolationKind::Arithmetic,
+        ViolationKind::Abort,
+    ];
+
+    /// The kind with this stable name.
+    pub fn from_name(name: &str) -> Option<ViolationKind> {
+        ViolationKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The stable name.
     pub fn name(self) -> &'static str {
         match self {

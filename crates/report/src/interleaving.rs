@@ -1,0 +1,284 @@
+//! The rows of an execution, as a table with one column per thread or, where that is too wide, as a list.
+//!
+//! ```text
+//!  step  line | main             | worker#1     | worker#2
+//!     1    31 | >create worker#1 |              |
+//!     2    32 |  create worker#2 |              |
+//!     3    12 |                  | >read x (0)  |
+//!     4    12 |                  |              | >read x (0)
+//! ```
+//!
+//! A `>` marks a context switch: the step was made by another thread than the one before it. A `*` marks the steps that
+//! the violation is about. What a thread was doing when the execution ended follows behind the last step.
+
+use crate::fold::{self, Part};
+use crate::style;
+use crate::verdict::plural;
+use crate::words::{self, Names};
+use anstyle::Style;
+use selvedge_machine::schedule::Replay;
+use selvedge_machine::{SourceSpan, Status, Stop, ThreadId, Violation};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Narrower columns than this are hard to read.
+const MIN_COLUMN: usize = 16;
+
+/// A line of an execution.
+struct Row {
+    /// The number of the step, from 1; none behind the last.
+    step: Option<usize>,
+    /// Where, in short.
+    place: String,
+    /// Whose it is; none for a fold over several threads.
+    thread: Option<ThreadId>,
+    /// What happens, one or more lines.
+    text: Vec<String>,
+    mark: Mark,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Plain,
+    Switch,
+    Culprit,
+    Fold,
+    End,
+}
+
+/// The interleaving that shows a violation.
+pub fn render(replay: &Replay, violation: &Violation, width: usize, full: bool) -> String {
+    let names = Names::of(replay);
+    let parts = if full { fold::unfolded(replay) } else { fold::fold(replay, violation) };
+    let rows = rows(replay, violation, &parts, &names);
+    let columns: Vec<ThreadId> =
+        rows.iter().filter_map(|row| row.thread).collect::<BTreeSet<_>>().into_iter().collect();
+    let gutter = Gutter::fit(&rows);
+    match column_widths(&rows, &columns, &names, width.saturating_sub(gutter.width())) {
+        Some(widths) => table(&rows, &columns, &widths, &gutter, &names),
+        None => list(&rows, &columns, &gutter, &names),
+    }
+}
+
+/// How often another thread goes on.
+pub fn context_switches(replay: &Replay) -> usize {
+    replay.events.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
+}
+
+fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -> Vec<Row> {
+    let culprits = fold::culprits(replay, violation);
+    let short = ShortPlaces::of(replay, violation);
+    let mut rows = Vec::new();
+    for part in parts {
+        rows.push(match part {
+            Part::Step(n) => {
+                let event = &replay.events[*n];
+                let switched = *n == 0 || replay.events[n - 1].thread != event.thread;
+                let mark = match switched {
+                    _ if culprits.contains(n) => Mark::Culprit,
+                    true => Mark::Switch,
+                    false => Mark::Plain,
+                };
+                let text = words::describe(event, names);
+                Row { step: Some(n + 1), place: short.show(&event.site.span), thread: Some(event.thread), text, mark }
+            }
+            Part::Fold(steps) => fold_row(replay, steps),
+        });
+    }
+    rows.extend(end_rows(replay, violation, &short, names));
+    rows
+}
+
+fn fold_row(replay: &Replay, steps: &[usize]) -> Row {
+    let threads: BTreeSet<ThreadId> = steps.iter().map(|&n| replay.events[n].thread).collect();
+    let count = plural(steps.len() as u64, "step");
+    let single = if threads.len() == 1 { threads.first().copied() } else { None };
+    let text =
+        if single.is_some() { format!("... {count}") } else { format!("... {count} of {} threads", threads.len()) };
+    Row { step: None, place: String::new(), thread: single, text: vec![text], mark: Mark::Fold }
+}
+
+/// What threads were left with: the one that stopped, and those that wait.
+fn end_rows(replay: &Replay, violation: &Violation, short: &ShortPlaces, names: &Names) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for end in &replay.threads {
+        if let (Status::Ready, Some((op, site))) = (end.status, &end.waiting)
+            && replay.stop.is_none()
+        {
+            let text = vec![format!("waits {}", words::describe_wait(op, site, names))];
+            let place = short.show(&site.span);
+            rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End });
+        }
+    }
+    if let Some((thread, Stop::Violation(_))) = &replay.stop {
+        let place = violation.places.first().map_or(String::new(), |(span, _)| short.show(span));
+        let text = vec![format!("!! {}", violation.kind)];
+        rows.push(Row { step: None, place, thread: Some(*thread), text, mark: Mark::End });
+    }
+    rows
+}
+
+/// Shows a line alone where the whole execution is in one file.
+struct ShortPlaces {
+    single_file: bool,
+}
+
+impl ShortPlaces {
+    fn of(replay: &Replay, violation: &Violation) -> ShortPlaces {
+        let spans = replay.events.iter().map(|e| &e.site.span).chain(violation.places.iter().map(|(span, _)| span));
+        let files: BTreeSet<&str> = spans.filter(|s| s.line != 0).map(|s| s.file.as_str()).collect();
+        ShortPlaces { single_file: files.len() <= 1 }
+    }
+
+    fn show(&self, span: &SourceSpan) -> String {
+        let file = span.file.rsplit('/').next().unwrap_or_default();
+        match (span.line, self.single_file) {
+            (0, _) => "?".to_owned(),
+            (line, true) => line.to_string(),
+            (line, false) => format!("{file}:{line}"),
+        }
+    }
+}
+
+/// The two columns on the left.
+struct Gutter {
+    step: usize,
+    place: usize,
+}
+
+impl Gutter {
+    fn fit(rows: &[Row]) -> Gutter {
+        let step = rows.iter().filter_map(|row| row.step).max().unwrap_or(0).to_string().len().max("step".len());
+        let place = rows.iter().map(|row| row.place.chars().count()).max().unwrap_or(0).max("line".len());
+        Gutter { step, place }
+    }
+
+    fn width(&self) -> usize {
+        self.step + self.place + 4
+    }
+
+    fn show(&self, row: &Row) -> String {
+        let step = row.step.map_or(String::new(), |n| n.to_string());
+        style::paint(style::FAINT, format!(" {step:>0$}  {1:>2$} ", self.step, row.place, self.place))
+    }
+
+    fn head(&self) -> String {
+        style::paint(style::FAINT, format!(" {:>1$}  {2:>3$} ", "step", self.step, "line", self.place))
+    }
+}
+
+/// The width of each column, its separator not included; none if they do not fit.
+fn column_widths(rows: &[Row], columns: &[ThreadId], names: &Names, room: usize) -> Option<Vec<usize>> {
+    const SEPARATOR: usize = 2;
+    let natural = |thread: &ThreadId| {
+        let cells = rows.iter().filter(|row| row.thread == Some(*thread)).flat_map(|row| &row.text);
+        let cell = cells.map(|text| text.chars().count() + 2).max().unwrap_or(0);
+        cell.max(names.thread(*thread).chars().count() + 2)
+    };
+    let widths: Vec<usize> = columns.iter().map(natural).collect();
+    let separators = SEPARATOR * columns.len();
+    if widths.iter().sum::<usize>() + separators <= room {
+        return Some(widths);
+    }
+    let fair = room.saturating_sub(separators) / columns.len().max(1);
+    (fair >= MIN_COLUMN).then(|| widths.into_iter().map(|w| w.min(fair)).collect())
+}
+
+fn table(rows: &[Row], columns: &[ThreadId], widths: &[usize], gutter: &Gutter, names: &Names) -> String {
+    let bar = style::paint(style::FAINT, "|");
+    let mut out = gutter.head();
+    for (n, (thread, width)) in columns.iter().zip(widths).enumerate() {
+        let name = names.thread(*thread);
+        let blanks = " ".repeat(width.saturating_sub(name.chars().count()));
+        write!(out, "{bar} {}{blanks}", style::paint(style::thread(n).bold(), name))
+            .expect("writing to a string succeeds");
+    }
+    trim_line(&mut out);
+    for row in rows {
+        let Some(column) = row.thread.and_then(|thread| columns.iter().position(|c| *c == thread)) else {
+            let text = row.text.join(" ");
+            writeln!(out, "{}{bar} {}", gutter.show(row), style::paint(style::FAINT, text))
+                .expect("writing to a string succeeds");
+            continue;
+        };
+        let room = widths[column] - 1;
+        let cells: Vec<String> = row.text.iter().flat_map(|line| wrap(line, room)).collect();
+        for (k, cell) in cells.iter().enumerate() {
+            let mut line = if k == 0 { gutter.show(row) } else { " ".repeat(gutter.width()) };
+            for (n, width) in widths.iter().enumerate() {
+                let cell = if n == column { format!("{}{cell}", sign(row.mark, k)) } else { String::new() };
+                let blanks = " ".repeat(width.saturating_sub(cell.chars().count()) + 1);
+                write!(line, "{bar}{}{blanks}", style::paint_some(row_style(row.mark, n), &cell))
+                    .expect("writing to a string succeeds");
+            }
+            out.push_str(&line);
+            trim_line(&mut out);
+        }
+    }
+    out
+}
+
+fn list(rows: &[Row], columns: &[ThreadId], gutter: &Gutter, names: &Names) -> String {
+    let name_width = columns.iter().map(|t| names.thread(*t).chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for row in rows {
+        let column = row.thread.and_then(|thread| columns.iter().position(|c| *c == thread)).unwrap_or(0);
+        let name = row.thread.map_or(String::new(), |thread| names.thread(thread));
+        let name = style::paint(style::thread(column).bold(), format!("{name:<name_width$}"));
+        for (k, text) in row.text.iter().enumerate() {
+            let left = if k == 0 { gutter.show(row) } else { " ".repeat(gutter.width()) };
+            let text = style::paint(row_style(row.mark, column), format!("{}{text}", sign(row.mark, k)));
+            writeln!(out, "{left}{name} {text}").expect("writing to a string succeeds");
+        }
+    }
+    out
+}
+
+fn sign(mark: Mark, line: usize) -> char {
+    match mark {
+        Mark::Switch if line == 0 => '>',
+        Mark::Culprit if line == 0 => '*',
+        _ => ' ',
+    }
+}
+
+fn row_style(mark: Mark, column: usize) -> Style {
+    match mark {
+        Mark::Culprit | Mark::End => style::BAD,
+        Mark::Fold => style::FAINT,
+        Mark::Plain | Mark::Switch => style::thread(column),
+    }
+}
+
+/// Ends a line without blanks at its end.
+fn trim_line(out: &mut String) {
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+}
+
+/// Breaks a line at blanks, and in the middle of a word only if there is no blank.
+fn wrap(line: &str, room: usize) -> Vec<String> {
+    let mut rest: Vec<char> = line.chars().collect();
+    let mut lines = Vec::new();
+    while rest.len() > room {
+        let blank = rest[..=room].iter().rposition(|c| *c == ' ').filter(|at| *at > room / 2);
+        let at = blank.unwrap_or(room);
+        lines.push(rest[..at].iter().collect());
+        let tail = rest[at..].iter().skip_while(|c| **c == ' ');
+        rest = "  ".chars().chain(tail.copied()).collect();
+    }
+    lines.push(rest.into_iter().collect());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn long_cells_break_at_blanks() {
+        assert_eq!(wrap("CAS head: 0 -> 3 failed, found 2", 20), ["CAS head: 0 -> 3", "  failed, found 2"]);
+        assert_eq!(wrap("a_very_long_name_without_blanks", 20), ["a_very_long_name_wit", "  hout_blanks"]);
+        assert_eq!(wrap("short", 20), ["short"]);
+    }
+}
