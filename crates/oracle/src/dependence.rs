@@ -4,7 +4,7 @@
 //!
 //! - both access memory, the bytes overlap, and at least one of them writes. A load and a failed compare-and-exchange
 //!   read; a store, a read-modify-write and a successful compare-and-exchange write, even if the value stays the same.
-//!   A `Free` writes its whole object. An atomic section does all that the accesses in it do;
+//!   An access that cannot be performed (its object is dead) only reads. A `Free` writes its whole object. An atomic section does all that the accesses in it do;
 //! - both concern the same condition variable and are a wait and a signal, two signals of which at least one woke
 //!   somebody, or a signal and a wake-up that may come early (signal: `CondSignal` or `CondBroadcast`).
 //!
@@ -18,7 +18,7 @@
 //! same thread, they are known by how many there are of each thread. That is the [`ClassKey`].
 
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Addr, Done, Op, ThreadId};
+use selvedge_machine::{Access, Addr, Done, Op, ThreadId};
 
 /// A set of steps of one execution, a bit each.
 pub type StepSet = u128;
@@ -59,11 +59,7 @@ pub struct Touch {
 impl Touch {
     /// What an access touches.
     pub fn of(access: &Access, done: &Done) -> Touch {
-        let writes = match access.kind {
-            AccessKind::Load => false,
-            AccessKind::Store { .. } | AccessKind::Rmw { .. } => true,
-            AccessKind::Cas { .. } => done.new.is_some(),
-        };
+        let writes = done.new.is_some();
         Touch { first: access.addr.0, end: access.addr.0 + u64::from(access.size), writes }
     }
 

@@ -94,7 +94,7 @@ pub fn enumerate_after<M: FinalState>(
 ) -> Result<Enumeration, TooLarge> {
     let mut run = match Run::start(machine) {
         Ok(run) => run,
-        Err(ending) => return Ok(only(ending)),
+        Err(ending) => return Ok(only(*ending)),
     };
     for &(thread, choice) in prefix {
         run.step(thread, choice);
@@ -167,14 +167,14 @@ pub struct Run<M> {
 
 impl<M: FinalState> Run<M> {
     /// Runs main to its first Op. If it does not get that far: how the execution ends.
-    pub fn start(machine: M) -> Result<Run<M>, Ending> {
+    pub fn start(machine: M) -> Result<Run<M>, Box<Ending>> {
         match Sc::start(machine) {
             Ok(sc) => Ok(Run { sc, trace: Trace::default(), stops: Vec::new() }),
             Err((stop, machine)) => {
                 let statuses = vec![machine.status(selvedge_machine::main_thread())];
                 let mut ending = Ending::of(&machine, statuses);
                 ending.note(&stop);
-                Err(ending)
+                Err(Box::new(ending))
             }
         }
     }

@@ -8,15 +8,19 @@
 //! | `dependence.rs` | which steps depend on each other, and which executions are therefore equivalent |
 //! | `race.rs` | which executions have a data race |
 //! | `enumerate.rs` | every interleaving, and the classes that they fall into |
+//! | `generate.rs` | random programs |
+//! | `shrink.rs` | the smallest program that still fails |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`).
 
 pub mod dependence;
 pub mod enumerate;
+pub mod generate;
 pub mod litmus;
 pub mod machine;
 pub mod race;
+pub mod shrink;
 pub mod text;
 
 pub use dependence::{ClassKey, Trace};
