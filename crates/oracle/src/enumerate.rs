@@ -12,7 +12,8 @@ use std::collections::HashMap;
 /// How an execution ends; equal for equivalent executions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ending {
-    /// Whether all threads have ended, or the process has.
+    /// Whether nothing was in the way: no assumption, no bound, and no thread waits, unless the process has ended. An
+    /// execution that a violation cut short counts as complete.
     pub complete: bool,
     /// What went wrong: kind and message, sorted.
     pub violations: Vec<(ViolationKind, String)>,
@@ -250,13 +251,14 @@ impl<M: FinalState> Run<M> {
 
 impl Ending {
     fn of<M: FinalState>(machine: &M, mut statuses: Vec<Status>) -> Ending {
-        let ended = statuses.iter().all(|status| matches!(status, Status::Finished | Status::Absent));
         // Thread numbers that do not exist in this execution may or may not have been heard of yet.
         while statuses.last() == Some(&Status::Absent) {
             statuses.pop();
         }
+        let has = |status| statuses.contains(&status);
+        let waits = has(Status::Ready) && !has(Status::Stopped) && !machine.exited();
         Ending {
-            complete: ended || machine.exited(),
+            complete: !has(Status::AssumeBlocked) && !waits,
             violations: Vec::new(),
             bounds: Vec::new(),
             unsupported: None,
@@ -268,7 +270,10 @@ impl Ending {
     fn note(&mut self, stop: &Stop) {
         match stop {
             Stop::Violation(violation) => self.violations.push((violation.kind, violation.message.clone())),
-            Stop::Bound(bound) => self.bounds.push(bound.what.clone()),
+            Stop::Bound(bound) => {
+                self.complete = false;
+                self.bounds.push(bound.what.clone());
+            }
             Stop::Unsupported(unsupported) => self.unsupported = Some(unsupported.feature.clone()),
         }
     }

@@ -10,12 +10,16 @@
 //! | `enumerate.rs` | every interleaving, and the classes that they fall into |
 //! | `generate.rs` | random programs |
 //! | `shrink.rs` | the smallest program that still fails |
+//! | `check.rs` | what an engine has to agree with the enumerator on |
+//! | `fuzz.rs` | one random program after another |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`).
 
+pub mod check;
 pub mod dependence;
 pub mod enumerate;
+pub mod fuzz;
 pub mod generate;
 pub mod litmus;
 pub mod machine;

@@ -1,0 +1,40 @@
+//! The trace engine as the oracle sees it.
+
+use selvedge_machine::ThreadId;
+use selvedge_oracle::LitmusMachine;
+use selvedge_oracle::check::{Explored, Reduction};
+use selvedge_trace::{Algorithm, Observer, Options, explore_with};
+
+#[derive(Default)]
+struct Recorder {
+    executions: Vec<Vec<(ThreadId, u32)>>,
+}
+
+impl Observer for Recorder {
+    fn wants_executions(&self) -> bool {
+        true
+    }
+
+    fn execution(&mut self, steps: &[(ThreadId, u32)]) {
+        self.executions.push(steps.to_vec());
+    }
+}
+
+/// Explores a program with the algorithm that has this reduction.
+pub fn engine(machine: LitmusMachine, reduction: Reduction, max_executions: u64) -> Explored {
+    let algorithm = match reduction {
+        Reduction::None => Algorithm::Naive,
+        Reduction::Source => Algorithm::Source,
+        Reduction::Optimal => Algorithm::Optimal,
+    };
+    let options = Options {
+        algorithm,
+        all: true,
+        check_invariants: true,
+        max_executions: Some(max_executions),
+        ..Options::default()
+    };
+    let mut recorder = Recorder::default();
+    let result = explore_with(machine, &options, &mut recorder);
+    Explored { executions: recorder.executions, result }
+}
