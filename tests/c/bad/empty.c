@@ -1,0 +1,2 @@
+// RUN: check
+// EXPECT: error "main"

@@ -1,0 +1,9 @@
+// RUN: check
+// EXPECT: incomplete "bound"
+// Eats memory until something stops it.
+#include <stdlib.h>
+
+int main(void) {
+    for (;;)
+        malloc(1 << 20);
+}

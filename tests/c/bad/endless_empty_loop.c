@@ -1,0 +1,6 @@
+// RUN: check
+// EXPECT: incomplete "bound"
+int main(void) {
+    for (;;) {
+    }
+}

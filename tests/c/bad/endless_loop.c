@@ -1,0 +1,8 @@
+// RUN: check
+// EXPECT: incomplete "bound"
+// A loop that does nothing that anybody could see, for ever.
+int main(void) {
+    volatile unsigned n = 0;
+    for (;;)
+        n++;
+}

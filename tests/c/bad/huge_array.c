@@ -1,0 +1,8 @@
+// RUN: check
+// EXPECT: error "too large"
+// A global of 2^40 bytes.
+static char array[1ul << 40];
+
+int main(void) {
+    return array[5];
+}

@@ -1,0 +1,3 @@
+// RUN: check
+// EXPECT: error "main"
+int main = 5;

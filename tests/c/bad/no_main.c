@@ -1,0 +1,5 @@
+// RUN: check
+// EXPECT: error "main"
+int helper(void) {
+    return 1;
+}

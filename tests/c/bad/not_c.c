@@ -1,0 +1,4 @@
+// RUN: check
+// EXPECT: error "error"
+#!/bin/sh
+echo this is not C

@@ -1,0 +1,7 @@
+// RUN: check
+// EXPECT: violation abort
+#include <stdlib.h>
+
+int main(void) {
+    abort(); // HERE
+}

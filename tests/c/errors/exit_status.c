@@ -1,0 +1,7 @@
+// RUN: check --nonzero-exit
+// EXPECT: violation abort
+#include <stdlib.h>
+
+int main(void) {
+    exit(3); // HERE
+}

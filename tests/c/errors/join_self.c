@@ -1,0 +1,7 @@
+// RUN: check
+// EXPECT: violation deadlock|lock-misuse
+#include <pthread.h>
+
+int main(void) {
+    pthread_join(pthread_self(), 0); // HERE
+}

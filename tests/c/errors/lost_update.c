@@ -1,0 +1,23 @@
+// RUN: check
+// EXPECT: violation assertion
+// Two increments in separate steps: one of them can be lost. Atomic accesses, so it is no data race.
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int x;
+
+static void *inc(void *arg) {
+    (void)arg;
+    atomic_store(&x, atomic_load(&x) + 1);
+    return 0;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, inc, 0);
+    pthread_create(&b, 0, inc, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    assert(x == 2); // HERE
+}

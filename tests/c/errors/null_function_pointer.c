@@ -1,0 +1,7 @@
+// RUN: check
+// EXPECT: violation invalid-pointer
+static void (*volatile f)(void);
+
+int main(void) {
+    f(); // HERE
+}

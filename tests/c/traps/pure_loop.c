@@ -1,0 +1,21 @@
+// RUN: check --unroll 3
+// EXPECT: incomplete "loop"
+// A loop that does nothing for ever is reported, and the rest of the program is still explored.
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int x;
+
+static void *spin(void *arg) {
+    (void)arg;
+    for (;;)
+        atomic_load(&x);
+    return 0;
+}
+
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, spin, 0);
+    atomic_store(&x, 1);
+    pthread_join(t, 0);
+}
