@@ -9,10 +9,20 @@
 //!   conflict unless both woke nobody, a wake-up that needs no signal conflicts with notifications. Beginning to wait
 //!   commutes with itself: a signal chooses by thread, not by order of arrival;
 //! * everything else conflicts with nothing. Spawn, join and wake-up order events by an edge, not by a conflict.
+//!
+//! Two reductions weaken the relation:
+//!
+//! * *IFAA* (await paper, Sec. II-C): two read-modify-writes of the same bytes whose old values nobody looks at do not
+//!   conflict if their operations commute: addition and subtraction with each other; or, and, xor, max, min with
+//!   themselves (not-and does not commute with itself);
+//! * *observers* (Optimal DPOR with Observers): two stores of the same bytes conflict only if one of them is read. That
+//!   depends on what comes later, so here it is only said that the conflict is [soft](Dependence::is_soft); see
+//!   `lazy_order.rs` and `weak_initials.rs`. Bytes that are awaited, or accessed in ranges that overlap without being
+//!   equal, are outside the theory: stores to them conflict always ([`Dependence::harden`]).
 
-use rustc_hash::FxHashMap;
-use selvedge_ir::entity;
-use selvedge_machine::{Access, Done, Op, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use selvedge_ir::{RmwOp, entity};
+use selvedge_machine::{Access, AccessKind, Done, Op, ThreadId};
 
 entity! {
     /// The accesses of an atomic section.
@@ -31,10 +41,26 @@ pub enum Footprint {
         /// From where.
         addr: u64,
     },
-    /// Writes bytes (and may read them).
+    /// Writes bytes, and looks at what was there (or ends their life).
     Write {
         /// How many.
         len: u32,
+        /// From where.
+        addr: u64,
+    },
+    /// Writes bytes without looking at what was there.
+    Store {
+        /// How many.
+        len: u32,
+        /// From where.
+        addr: u64,
+    },
+    /// Changes bytes by an operation that commutes with those of its family, and nobody looks at what was there.
+    Commute {
+        /// The operations that it commutes with.
+        family: Family,
+        /// How many bytes.
+        len: u8,
         /// From where.
         addr: u64,
     },
@@ -64,6 +90,45 @@ pub enum Footprint {
     Anything,
 }
 
+/// Read-modify-writes that commute with each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Addition and subtraction.
+    Sum,
+    /// Bitwise or.
+    Or,
+    /// Bitwise and.
+    And,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Signed maximum.
+    Max,
+    /// Signed minimum.
+    Min,
+    /// Unsigned maximum.
+    UMax,
+    /// Unsigned minimum.
+    UMin,
+}
+
+impl Family {
+    /// The family of an operation, if it commutes with anything.
+    pub fn of(op: RmwOp) -> Option<Family> {
+        match op {
+            RmwOp::Add | RmwOp::Sub => Some(Family::Sum),
+            RmwOp::Or => Some(Family::Or),
+            RmwOp::And => Some(Family::And),
+            RmwOp::Xor => Some(Family::Xor),
+            RmwOp::Max => Some(Family::Max),
+            RmwOp::Min => Some(Family::Min),
+            RmwOp::UMax => Some(Family::UMax),
+            RmwOp::UMin => Some(Family::UMin),
+            // Exchange and not-and do not commute with themselves, floating-point sums are rounded.
+            RmwOp::Xchg | RmwOp::Nand | RmwOp::FAdd | RmwOp::FSub => None,
+        }
+    }
+}
+
 /// The choice of an action that was not made yet: all alternatives are to be explored.
 pub const ANY: u32 = u32::MAX;
 
@@ -80,14 +145,21 @@ pub struct Action {
 
 type SectionParts = Vec<Footprint>;
 
-/// The footprints of atomic sections, kept once each: their number does not grow with the number of executions.
+/// When actions are dependent, and the tables that are needed to tell. What is kept does not grow with the number of
+/// executions: footprints of atomic sections are kept once each, and locations are few.
 #[derive(Default)]
-pub struct Sections {
+pub struct Dependence {
+    /// Whether commuting read-modify-writes are independent.
+    pub ifaa: bool,
+    /// Whether stores that nobody reads are independent.
+    pub observers: bool,
     parts: Vec<SectionParts>,
     ids: FxHashMap<Vec<(bool, u32, u64)>, SectionId>,
+    /// Eight bytes each in which stores always conflict.
+    hard: FxHashSet<u64>,
 }
 
-impl Sections {
+impl Dependence {
     /// The number of a list of accesses.
     pub fn intern(&mut self, accesses: &[(Access, Done)]) -> SectionId {
         use selvedge_ir::EntityRef;
@@ -110,13 +182,24 @@ impl Sections {
         &self.parts[id.index()]
     }
 
+    /// Makes stores to the eight bytes around an address conflict always. Returns whether that is new.
+    pub fn harden(&mut self, addr: u64) -> bool {
+        self.hard.insert(addr >> 3)
+    }
+
+    /// Whether stores to the eight bytes around an address conflict always.
+    #[inline]
+    pub fn is_hard(&self, addr: u64) -> bool {
+        self.hard.contains(&(addr >> 3))
+    }
+
     /// Whether two actions are dependent.
     #[inline]
     pub fn dependent(&self, a: &Action, b: &Action) -> bool {
         a.thread == b.thread || self.conflict(&a.footprint, &b.footprint)
     }
 
-    /// Whether two footprints of different threads conflict.
+    /// Whether two footprints of different threads conflict, at least if somebody observes it.
     #[inline]
     pub fn conflict(&self, a: &Footprint, b: &Footprint) -> bool {
         use Footprint::*;
@@ -124,19 +207,41 @@ impl Sections {
             (Nothing, _) | (_, Nothing) => false,
             (Read { .. }, Read { .. }) => false,
             (
-                Read { len: m, addr: x } | Write { len: m, addr: x },
-                Read { len: n, addr: y } | Write { len: n, addr: y },
+                Read { len: m, addr: x } | Write { len: m, addr: x } | Store { len: m, addr: x },
+                Read { len: n, addr: y } | Write { len: n, addr: y } | Store { len: n, addr: y },
             ) => overlap(x, m, y, n),
             (Anything, _) | (_, Anything) => true,
             (Section(id), other) | (other, Section(id)) => {
                 self.parts(id).iter().any(|part| self.conflict(part, &other))
             }
+            (Commute { family: f, len: m, addr: x }, Commute { family: g, len: n, addr: y }) => {
+                !(self.ifaa && f == g && m == n && x == y) && overlap(x, m.into(), y, n.into())
+            }
+            (
+                Commute { len: m, addr: x, .. },
+                Read { len: n, addr: y } | Write { len: n, addr: y } | Store { len: n, addr: y },
+            )
+            | (
+                Read { len: n, addr: y } | Write { len: n, addr: y } | Store { len: n, addr: y },
+                Commute { len: m, addr: x, .. },
+            ) => overlap(x, m.into(), y, n),
             (Wait { cond: x }, Notify { cond: y } | NotifyNobody { cond: y }) => x == y,
             (Notify { cond: x } | NotifyNobody { cond: x }, Wait { cond: y }) => x == y,
             (Notify { cond: x }, Notify { cond: y } | NotifyNobody { cond: y }) => x == y,
             (NotifyNobody { cond: x }, Notify { cond: y }) => x == y,
             (EarlyWake { cond: x }, Notify { cond: y } | NotifyNobody { cond: y }) => x == y,
             (Notify { cond: x } | NotifyNobody { cond: x }, EarlyWake { cond: y }) => x == y,
+            _ => false,
+        }
+    }
+
+    /// Whether two conflicting footprints conflict only if one of them is observed: two stores of the same bytes.
+    #[inline]
+    pub fn is_soft(&self, a: &Footprint, b: &Footprint) -> bool {
+        match (a, b) {
+            (Footprint::Store { len: m, addr: x }, Footprint::Store { len: n, addr: y }) => {
+                self.observers && m == n && x == y && !self.is_hard(*x)
+            }
             _ => false,
         }
     }
@@ -167,5 +272,15 @@ pub fn footprint(op: &Op, done: &Done, section: impl FnOnce() -> SectionId) -> F
 #[inline]
 pub fn access_footprint(access: &Access, writes: bool) -> Footprint {
     let (len, addr) = (u32::from(access.size), access.addr.0);
-    if writes { Footprint::Write { len, addr } } else { Footprint::Read { len, addr } }
+    if !writes {
+        return Footprint::Read { len, addr };
+    }
+    match access.kind {
+        AccessKind::Store { .. } if access.until.is_none() => Footprint::Store { len, addr },
+        AccessKind::Rmw { op, used: false, .. } if access.until.is_none() => match Family::of(op) {
+            Some(family) => Footprint::Commute { family, len: access.size, addr },
+            None => Footprint::Write { len, addr },
+        },
+        _ => Footprint::Write { len, addr },
+    }
 }

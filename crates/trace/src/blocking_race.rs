@@ -14,7 +14,7 @@
 //! An event `e` that the waiting thread's earlier events depend on cannot be reversed with `e'`; the paper has this in
 //! "`e'` is enabled after `E''.u`", since without those earlier events `e'` is not its thread's next event.
 
-use crate::action::{Action, overlap};
+use crate::action::{Action, Footprint, overlap};
 use crate::reversal::{revised_access, value};
 use crate::trace::{EventId, Trace};
 use selvedge_ir::EntityRef;
@@ -88,16 +88,18 @@ pub fn blocking_races(trace: &Trace, waiter: &Waiter, mut reverse: impl FnMut(Ev
     }
 }
 
-/// Whether an event writes to the bytes of an access, and if so, whether it writes all of them: then it conflicts with
-/// every event that may enable or disable the access.
+/// Whether an event writes to the bytes of an access, and if so, whether it writes all of them (and does not commute
+/// with others): then it conflicts with every event that may enable or disable the access.
 fn influence(trace: &Trace, e: EventId, access: &Access) -> Option<bool> {
     let (len, addr) = (u32::from(access.size), access.addr.0);
     let mut influences = false;
     let mut covers = false;
+    let commutes = matches!(trace.event(e).action.footprint, Footprint::Commute { .. });
     for (other, done) in trace.accesses(e) {
         if done.new.is_some() && overlap(addr, len, other.addr.0, u32::from(other.size)) {
             influences = true;
-            covers |= other.addr.0 <= addr && addr + u64::from(len) <= other.addr.0 + u64::from(other.size);
+            covers |=
+                !commutes && other.addr.0 <= addr && addr + u64::from(len) <= other.addr.0 + u64::from(other.size);
         }
     }
     influences.then_some(covers)

@@ -1,8 +1,8 @@
 //! What a maximal execution means: complete, blocked, or a deadlock.
 //!
-//! An execution is complete if every thread ended, or if the process did (threads that still wait then are killed).
-//! Threads that wait forever are a deadlock, unless some thread is blocked by an assumption or stopped at a violation or
-//! bound: then the execution was cut off, and what the others wait for might have come.
+//! An execution is complete if every thread ended, and blocked if some thread waits forever. That is a deadlock, unless
+//! the process has ended (threads that still wait then are killed), or some thread is blocked by an assumption or stopped
+//! at a violation or bound: then the execution was cut off, and what the others wait for might have come.
 
 use crate::session::{Ending, Over, Session};
 use selvedge_machine::schedule::Schedule;
@@ -29,8 +29,8 @@ pub fn conclude<M: Machine>(
     if cut || failed {
         return Ok(if cut || bounded { Ending::Blocked } else { Ending::Complete });
     }
-    if waiting > 0 && !sc.machine.exited() {
-        if session.options.deadlocks {
+    if waiting > 0 {
+        if session.options.deadlocks && !sc.machine.exited() {
             let violation = stuck(sc);
             session.violated(violation, || steps(sc))?;
         }

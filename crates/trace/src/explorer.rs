@@ -22,16 +22,17 @@
 //!    the executions with the other alternatives.
 
 use crate::Algorithm;
-use crate::action::{ANY, Action};
+use crate::action::{ANY, Action, Footprint};
 use crate::blocking_race::{Waiter, blocking_races};
 use crate::data_race::DataRaces;
 use crate::ending::conclude;
+use crate::lazy_order::{Locations, reversed_observed};
 use crate::reversal::reversed;
 use crate::session::{Over, Session};
 use crate::source_set::initials;
 use crate::trace::{EventId, Race, Trace};
 use crate::wakeup_tree::{Node, WakeupTree};
-use crate::weak_initials::redundant;
+use crate::weak_initials::{Fate, Sleeper, redundant};
 use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::verdict::Progress;
@@ -49,6 +50,13 @@ struct Level {
     fresh: bool,
 }
 
+/// How an exploration ended.
+#[derive(PartialEq, Eq)]
+enum Explored {
+    All,
+    Restart,
+}
+
 /// An exploration under way.
 pub struct Explorer<'a, 'b, M> {
     sc: &'a mut Sc<M>,
@@ -58,25 +66,26 @@ pub struct Explorer<'a, 'b, M> {
     tree: WakeupTree,
     levels: Vec<Level>,
     /// The sleep sets of all levels, one behind the other.
-    sleeping: Vec<Action>,
+    sleeping: Vec<Sleeper>,
     /// Races of the trace up to here have been reversed.
     reversed: usize,
     /// Lengths of the execution at which threads met bounds.
     bounded: Vec<usize>,
     data_races: DataRaces,
     v: Vec<Action>,
+    locations: Locations,
 }
 
 impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// An exploration that has not begun.
     pub fn new(sc: &'a mut Sc<M>, session: &'a mut Session<'b>) -> Explorer<'a, 'b, M> {
         let mut tree = WakeupTree::default();
-        let nothing =
-            Action { thread: selvedge_machine::main_thread(), choice: 0, footprint: crate::action::Footprint::Nothing };
-        let root = tree.make(nothing);
+        let root = tree.make(no_action());
         let mut trace = Trace::default();
         trace.reserve_threads(sc.machine.thread_limit().max(1));
         trace.check_chains = session.options.check_invariants;
+        trace.dependence.ifaa = session.options.reductions.ifaa;
+        trace.dependence.observers = session.options.reductions.observers;
         Explorer {
             optimal: session.options.algorithm == Algorithm::Optimal,
             sc,
@@ -89,11 +98,32 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             bounded: Vec::new(),
             data_races: DataRaces::default(),
             v: Vec::new(),
+            locations: Locations::default(),
         }
     }
 
-    /// `Explore(⟨⟩)`.
+    /// Explores everything. Starts again when a location turns out to be outside the theory of observers.
     pub fn run(&mut self) -> Result<(), Over> {
+        while self.explore()? == Explored::Restart {
+            while self.sc.depth() > 0 {
+                self.sc.undo();
+                self.trace.pop();
+            }
+            self.tree = WakeupTree::default();
+            let root = self.tree.make(no_action());
+            self.levels.truncate(1);
+            self.levels[0] = Level { node: root, sleep: 0, inherited: 0, fresh: true };
+            self.sleeping.clear();
+            self.bounded.clear();
+            self.data_races.forget_from(0);
+            self.reversed = 0;
+            self.session.restart();
+        }
+        Ok(())
+    }
+
+    /// `Explore(⟨⟩)`.
+    fn explore(&mut self) -> Result<Explored, Over> {
         loop {
             let level = self.levels.last().expect("the empty prefix is never left");
             let (node, fresh) = (level.node, level.fresh);
@@ -105,7 +135,11 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             match next {
                 Some(child) => self.advance(child)?,
                 None if self.backtrack() => {}
-                None => return Ok(()),
+                None => return Ok(Explored::All),
+            }
+            if self.locations.restart {
+                self.locations.restart = false;
+                return Ok(Explored::Restart);
             }
         }
     }
@@ -128,7 +162,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         };
         debug_assert!(!self.optimal || self.sleep(self.levels.len() - 1).is_empty(), "at a leaf nobody sleeps");
         let alternatives = self.sc.alternatives(thread);
-        let footprint = crate::action::Footprint::Anything;
+        let footprint = Footprint::Anything;
         for choice in 0..alternatives {
             if alternatives == 1 || !self.is_asleep_with(thread, choice) {
                 self.tree.add_child(node, Action { thread, choice, footprint });
@@ -137,7 +171,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         Ok(self.tree.first_child(node))
     }
 
-    fn sleep(&self, level: usize) -> &[Action] {
+    fn sleep(&self, level: usize) -> &[Sleeper] {
         let end = self.levels.get(level + 1).map_or(self.sleeping.len(), |next| next.sleep);
         &self.sleeping[self.levels[level].sleep..end]
     }
@@ -146,13 +180,13 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     fn is_asleep(&self, thread: ThreadId) -> bool {
         let sleep = self.sleep(self.levels.len() - 1);
         !sleep.is_empty() && {
-            let asleep = sleep.iter().filter(|a| a.thread == thread).count();
+            let asleep = sleep.iter().filter(|s| s.action.thread == thread).count();
             asleep > 0 && asleep as u32 >= self.sc.alternatives(thread)
         }
     }
 
     fn is_asleep_with(&self, thread: ThreadId, choice: u32) -> bool {
-        self.sleep(self.levels.len() - 1).iter().any(|a| a.thread == thread && a.choice == choice)
+        self.sleep(self.levels.len() - 1).iter().any(|s| s.action.thread == thread && s.action.choice == choice)
     }
 
     /// Executes a branch of the present level's wakeup tree.
@@ -171,6 +205,11 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         }
         let op = *self.sc.machine.pending(thread);
         let woken_by = matches!(op, Op::CondWake { .. }).then(|| self.sc.woken_by(thread)).flatten();
+        if let Op::Access(access) = &op
+            && self.trace.dependence.observers
+        {
+            self.locations.note(access, &mut self.trace.dependence);
+        }
         let result = self.sc.step(thread, choice);
         let (done, stop) = match result {
             Ok(done) => (done, None),
@@ -199,9 +238,11 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         level.fresh = false;
         let (start, end) = (level.sleep, self.sleeping.len());
         for n in start..end {
-            let step = self.sleeping[n];
-            if !self.trace.sections.dependent(&step, action) {
-                self.sleeping.push(step);
+            let mut sleeper = self.sleeping[n];
+            match sleeper.pass(action, &self.trace.dependence) {
+                Fate::Sleeps => self.sleeping.push(sleeper),
+                Fate::Woken => {}
+                Fate::Redundant => debug_assert!(!self.optimal, "what is inserted into a wakeup tree is not redundant"),
             }
         }
         let fresh = self.tree.first_child(child).is_none();
@@ -251,6 +292,10 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
 
     /// Alg. 1, ll. 3-22.
     fn reverse_races(&mut self) {
+        if self.trace.dependence.observers {
+            self.trace.order_lazily();
+            self.reversed = 0;
+        }
         let mut v = std::mem::take(&mut self.v);
         for n in self.reversed..self.trace.races().len() {
             match self.trace.races()[n] {
@@ -262,6 +307,10 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
                     }
                     self.insert(e, &mut v); // l. 6
                 }
+                Race::Observed(e, e2, observer) => {
+                    reversed_observed(&self.trace, e, e2, observer, &mut v);
+                    self.insert(e, &mut v);
+                }
                 Race::MayBlock(e2) => self.reverse_blocking(&Waiter::of_event(&self.trace, e2)),
             }
         }
@@ -272,6 +321,9 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
                 && let Op::Access(access @ Access { until: Some(_), .. }) = *self.sc.machine.pending(thread)
                 && !self.sc.enabled(thread)
             {
+                if self.trace.dependence.observers {
+                    self.locations.note(&access, &mut self.trace.dependence);
+                }
                 let found = self.sc.machine.memory().load(thread, access.addr, access.size, true).unwrap_or(0);
                 self.reverse_blocking(&Waiter { thread, access, executed: None, found });
             }
@@ -291,8 +343,8 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     fn insert(&mut self, e: EventId, v: &mut Vec<Action>) {
         let level = e.index();
         if self.optimal {
-            if !redundant(self.sleep(level), v, &self.trace.sections) {
-                self.tree.insert(self.levels[level].node, v, &self.trace.sections);
+            if !redundant(self.sleep(level), v, &self.trace.dependence) {
+                self.tree.insert(self.levels[level].node, v, &self.trace.dependence);
             }
         } else {
             self.add_to_source_set(level, v);
@@ -301,11 +353,12 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
 
     /// Source-DPOR: adds an initial of `v` to the backtrack set unless one is there.
     fn add_to_source_set(&mut self, level: usize, v: &[Action]) {
-        let initials = initials(v, &self.trace.sections);
+        let initials = initials(v, &self.trace.dependence);
         let Level { node, inherited, .. } = self.levels[level];
         let explored = &self.sleep(level)[inherited..];
         let is_initial = |a: &Action| initials.iter().any(|i| i.thread == a.thread);
-        if explored.iter().any(is_initial) || self.tree.children(node).any(|child| is_initial(self.tree.action(child)))
+        if explored.iter().any(|sleeper| is_initial(&sleeper.action))
+            || self.tree.children(node).any(|child| is_initial(self.tree.action(child)))
         {
             return;
         }
@@ -325,7 +378,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             while self.bounded.pop_if(|length| *length > self.trace.len()).is_some() {}
             let parent = self.levels.last().expect("the empty prefix is never left").node;
             self.tree.remove_first_child(parent);
-            self.sleeping.push(event.action);
+            self.sleeping.push(Sleeper::new(event.action));
             if self.tree.first_child(parent).is_some() {
                 return true;
             }
@@ -334,12 +387,17 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     }
 }
 
+/// What leads to the root of a wakeup tree.
+fn no_action() -> Action {
+    Action { thread: selvedge_machine::main_thread(), choice: 0, footprint: Footprint::Nothing }
+}
+
 fn schedule<M: Machine>(sc: &Sc<M>, trace: &Trace) -> Schedule {
     Schedule::record(&sc.machine, trace.events().iter().map(|e| (e.action.thread, e.action.choice)))
 }
 
 /// The part of the tree that has been explored, if every branch that is known so far weighs the same.
-fn fraction(levels: &[Level], sleeping: &[Action], tree: &WakeupTree) -> f64 {
+fn fraction(levels: &[Level], sleeping: &[Sleeper], tree: &WakeupTree) -> f64 {
     let (mut done, mut part) = (0.0, 1.0);
     for (n, level) in levels.iter().enumerate() {
         let end = levels.get(n + 1).map_or(sleeping.len(), |next| next.sleep);

@@ -5,6 +5,7 @@
 //! | `action.rs` | the conflict relation |
 //! | `trace.rs` | the execution, happens-before, races |
 //! | `reversal.rs` | sequences that reverse races |
+//! | `lazy_order.rs` | happens-before and races with observers |
 //! | `blocking_race.rs` | races of events that can be blocked |
 //! | `weak_initials.rs` | weak initials and redundancy |
 //! | `wakeup_tree.rs` | wakeup trees |
@@ -20,6 +21,7 @@ pub mod blocking_race;
 pub mod data_race;
 pub mod ending;
 pub mod explorer;
+pub mod lazy_order;
 pub mod naive;
 pub mod reversal;
 pub mod session;
@@ -49,6 +51,22 @@ pub enum Algorithm {
     Optimal,
 }
 
+/// Which conflicts are ignored because nobody can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reductions {
+    /// Commuting read-modify-writes whose old values are not used are independent.
+    pub ifaa: bool,
+    /// Stores that nobody reads are independent (with `optimal` only).
+    pub observers: bool,
+}
+
+impl Reductions {
+    /// No reduction: one execution per Mazurkiewicz trace.
+    pub const NONE: Reductions = Reductions { ifaa: false, observers: false };
+    /// All reductions.
+    pub const ALL: Reductions = Reductions { ifaa: true, observers: true };
+}
+
 /// What to explore, and when to stop.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -68,6 +86,8 @@ pub struct Options {
     pub data_races: bool,
     /// Report deadlocks as violations.
     pub deadlocks: bool,
+    /// Reductions of the conflict relation.
+    pub reductions: Reductions,
     /// Compare fast versions with plain ones while running; slow, for tests.
     pub check_invariants: bool,
 }
@@ -83,6 +103,7 @@ impl Default for Options {
             all: false,
             data_races: true,
             deadlocks: true,
+            reductions: Reductions::NONE,
             check_invariants: false,
         }
     }

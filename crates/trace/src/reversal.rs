@@ -14,7 +14,8 @@
 use crate::action::{ANY, Action, Footprint, access_footprint, overlap};
 use crate::trace::{Event, EventId, Trace};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, Done, Op};
+use selvedge_machine::{Access, Op};
+use smallvec::SmallVec;
 
 /// `notdep(e, E)`, appended to `v`.
 #[inline]
@@ -66,74 +67,93 @@ pub fn revised_access(trace: &Trace, access: &Access, found: u64, kept: impl Fn(
     }
 }
 
-/// The value at the bytes of an access after the events that are kept.
+/// The value at the bytes of an access after the events that are kept. Of a read-modify-write that commutes with others
+/// the operation is kept, of any other write the value: what it read happens before it and is kept too.
 pub fn value(trace: &Trace, access: &Access, found: u64, kept: impl Fn(EventId) -> bool) -> u64 {
-    let (len, addr) = (u32::from(access.size), access.addr.0);
-    let mut bytes = Bytes { addr, len, value: 0, known: 0, first: found };
-    match trace.chain(addr, len) {
-        Some(chain) => {
-            for e in chain {
-                bytes.older_event(trace, e, kept(e));
-                if bytes.is_known() {
-                    break;
+    let fast = trace
+        .chain(access.addr.0, u32::from(access.size))
+        .and_then(|chain| value_chained(trace, access, found, chain, &kept));
+    debug_assert!(fast.is_none_or(|fast| fast == value_plain(trace, access, found, &kept)), "both versions agree");
+    fast.unwrap_or_else(|| value_plain(trace, access, found, &kept))
+}
+
+/// The fast version: from the newest event back to the newest write. `None` where ranges overlap without being equal.
+fn value_chained(
+    trace: &Trace,
+    access: &Access,
+    found: u64,
+    chain: impl Iterator<Item = EventId>,
+    kept: impl Fn(EventId) -> bool,
+) -> Option<u64> {
+    let mut commuting: SmallVec<[EventId; 8]> = SmallVec::new();
+    let mut base = found;
+    for e in chain {
+        let event = trace.event(e);
+        let other = event.access().expect("only accesses are in chains");
+        if !overlap(access.addr.0, u32::from(access.size), other.addr.0, u32::from(other.size)) {
+            continue;
+        }
+        if other.addr != access.addr || other.size != access.size {
+            return None;
+        }
+        base = event.done.old;
+        if let Some(new) = event.done.new
+            && kept(e)
+        {
+            if !matches!(event.action.footprint, Footprint::Commute { .. }) {
+                base = new;
+                break;
+            }
+            commuting.push(e);
+        }
+    }
+    let apply = |value, &e: &EventId| trace.event(e).access().and_then(|a| a.written(value)).unwrap_or(value);
+    Some(commuting.iter().rev().fold(base, apply))
+}
+
+/// The plain version: forward through all events, byte by byte.
+fn value_plain(trace: &Trace, access: &Access, found: u64, kept: impl Fn(EventId) -> bool) -> u64 {
+    let (addr, len) = (access.addr.0, u64::from(access.size));
+    let ids = || (0..trace.len()).map(EventId::new);
+    // Bytes beyond the access matter to wider read-modify-writes that commute: start a little before it.
+    let start = addr.saturating_sub(8);
+    let mut bytes = [None; 24];
+    let at = |address: u64| (address.wrapping_sub(start) as usize).min(24);
+    for (n, byte) in found.to_le_bytes().iter().enumerate().take(len as usize) {
+        bytes[at(addr + n as u64)] = Some(*byte);
+    }
+    for e in ids().rev() {
+        for (other, done) in trace.accesses(e).rev() {
+            for n in 0..u64::from(other.size) {
+                if let Some(byte) = bytes.get_mut(at(other.addr.0 + n)) {
+                    *byte = Some(done.old.to_le_bytes()[n as usize]);
                 }
             }
         }
-        None => {
-            for e in (0..trace.len()).rev().map(EventId::new) {
-                bytes.older_event(trace, e, kept(e));
+    }
+    for e in ids().filter(|&e| kept(e)) {
+        let commutes = matches!(trace.event(e).action.footprint, Footprint::Commute { .. });
+        for (other, done) in trace.accesses(e) {
+            let Some(mut new) = done.new else { continue };
+            if commutes && overlap(other.addr.0, other.size.into(), addr, access.size.into()) {
+                let mut old = [0; 8];
+                for (n, byte) in old.iter_mut().enumerate().take(other.size as usize) {
+                    *byte = bytes.get(at(other.addr.0 + n as u64)).copied().flatten().unwrap_or(0);
+                }
+                new = other.written(u64::from_le_bytes(old)).unwrap_or(new);
+            }
+            for n in 0..u64::from(other.size) {
+                if let Some(byte) = bytes.get_mut(at(other.addr.0 + n)) {
+                    *byte = Some(new.to_le_bytes()[n as usize]);
+                }
             }
         }
     }
-    bytes.result()
-}
-
-/// The bytes at an address, as older and older events are looked at.
-struct Bytes {
-    addr: u64,
-    len: u32,
-    value: u64,
-    known: u64,
-    /// What was there before the oldest event looked at.
-    first: u64,
-}
-
-impl Bytes {
-    fn older_event(&mut self, trace: &Trace, e: EventId, kept: bool) {
-        for (access, done) in trace.accesses(e).rev() {
-            self.older(access, done, kept);
-        }
+    let mut value = [0; 8];
+    for (n, byte) in value.iter_mut().enumerate().take(len as usize) {
+        *byte = bytes[at(addr + n as u64)].unwrap_or(0);
     }
-
-    fn older(&mut self, access: &Access, done: &Done, kept: bool) {
-        if !overlap(self.addr, self.len, access.addr.0, u32::from(access.size)) {
-            return;
-        }
-        for n in 0..u64::from(access.size) {
-            let at = (access.addr.0 + n).wrapping_sub(self.addr);
-            if at >= u64::from(self.len) {
-                continue;
-            }
-            let mask = 0xff << (8 * at);
-            let byte = |value: u64| ((value >> (8 * n)) & 0xff) << (8 * at);
-            if let Some(new) = done.new
-                && kept
-                && self.known & mask == 0
-            {
-                self.known |= mask;
-                self.value |= byte(new);
-            }
-            self.first = (self.first & !mask) | byte(done.old);
-        }
-    }
-
-    fn is_known(&self) -> bool {
-        self.known == selvedge_machine::truncate(u64::MAX, self.len as u8)
-    }
-
-    fn result(&self) -> u64 {
-        selvedge_machine::truncate(self.value | (self.first & !self.known), self.len as u8)
-    }
+    u64::from_le_bytes(value)
 }
 
 /// How many threads wait on a condition variable without having been notified, after the events that are kept.

@@ -102,6 +102,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Counts executions from the start again; violations stay.
+    pub fn restart(&mut self) {
+        self.result.complete = 0;
+        self.result.blocked = 0;
+        self.result.redundant = 0;
+        self.result.bounds.clear();
+    }
+
     /// Notes why a thread could not go on.
     pub fn stopped(&mut self, stop: Stop, schedule: impl FnOnce() -> Schedule) -> Result<(), Over> {
         match stop {

@@ -4,7 +4,7 @@
 //! Unlike Optimal-DPOR, `v` ends at `e'`, and only its first step is kept: what is explored behind it may turn out to
 //! be asleep.
 
-use crate::action::{Action, Sections};
+use crate::action::{Action, Dependence};
 use crate::reversal::revised;
 use crate::trace::{EventId, Trace};
 use selvedge_ir::EntityRef;
@@ -19,7 +19,7 @@ pub fn reversed_up_to(trace: &Trace, e: EventId, e2: EventId, v: &mut Vec<Action
 }
 
 /// The initials of a sequence: steps that no earlier step of it is dependent with.
-pub fn initials(v: &[Action], sections: &Sections) -> Vec<Action> {
-    let is_initial = |&n: &usize| v[..n].iter().all(|earlier| !sections.dependent(earlier, &v[n]));
+pub fn initials(v: &[Action], dependence: &Dependence) -> Vec<Action> {
+    let is_initial = |&n: &usize| v[..n].iter().all(|earlier| !dependence.dependent(earlier, &v[n]));
     (0..v.len()).filter(is_initial).map(|n| v[n]).collect()
 }

@@ -11,8 +11,11 @@
 //! everything older that conflicts with `e'` conflicts with that write. Where the trace holds events that are not
 //! simple accesses (a `free`, an atomic section, condition variables), the chains do not tell everything, and the plain
 //! version is used: one look at every older event.
+//!
+//! With observers, whether two stores conflict is known only when the execution is over: then nothing of this is done
+//! when an event is executed, and `lazy_order.rs` computes all clocks and races at the end.
 
-use crate::action::{Action, Footprint, Sections, footprint, overlap};
+use crate::action::{Action, Dependence, Footprint, footprint, overlap};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, entity};
 use selvedge_machine::{Access, Done, Op, ThreadId};
@@ -27,7 +30,7 @@ entity! {
 }
 
 /// No event: the end of a chain.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// An executed step.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +44,7 @@ pub struct Event {
     /// What it was told.
     pub done: Done,
     /// The event of the same thread before it.
-    previous: u32,
+    pub(crate) previous: u32,
     /// Chains that it is in: granule and next older event there.
     links: [(u32, u32); 2],
     /// Races recorded before it.
@@ -57,6 +60,8 @@ pub struct Event {
 pub enum Race {
     /// Two conflicting events that are adjacent in happens-before (Def. 2).
     NonBlocking(EventId, EventId),
+    /// Two stores that are adjacent in happens-before because an observer reads the second.
+    Observed(EventId, EventId, EventId),
     /// An event that other threads can enable or disable (Alg. 1, l. 8).
     MayBlock(EventId),
 }
@@ -86,24 +91,24 @@ impl Event {
 /// The present execution.
 #[derive(Default)]
 pub struct Trace {
-    events: Vec<Event>,
-    clocks: Vec<u32>,
-    width: usize,
+    pub(crate) events: Vec<Event>,
+    pub(crate) clocks: Vec<u32>,
+    pub(crate) width: usize,
     /// The newest event of each thread.
-    newest: Vec<u32>,
+    pub(crate) newest: Vec<u32>,
     /// The event that created each thread.
     birth: Vec<u32>,
     granules: FxHashMap<u64, Granule>,
     heads: Vec<u32>,
-    races: Vec<Race>,
+    pub(crate) races: Vec<Race>,
     /// The accesses of all atomic sections of the execution.
     section_accesses: Vec<(Access, Done)>,
     /// How many events are plain accesses.
     plain: usize,
     /// How many events are not simple accesses and yet touch something.
     irregular: usize,
-    /// Footprints of atomic sections.
-    pub sections: Sections,
+    /// When events are dependent.
+    pub dependence: Dependence,
     scratch: Vec<u32>,
     /// Compare the chains with the plain version at every event.
     pub check_chains: bool,
@@ -236,8 +241,8 @@ impl Trace {
             self.reserve_threads(child.index() + 1);
         }
         let id = self.events.len() as u32;
-        let sections = &mut self.sections;
-        let footprint = footprint(&op, &done, || sections.intern(section));
+        let dependence = &mut self.dependence;
+        let footprint = footprint(&op, &done, || dependence.intern(section));
         let action = Action { thread, choice, footprint };
         let index = self.start_clock(thread, id);
         self.add_edges(&op, woken_by, id);
@@ -258,7 +263,7 @@ impl Trace {
 
     /// Starts the clock of a new event with that of its predecessor in program order. Returns its index.
     #[inline]
-    fn start_clock(&mut self, thread: ThreadId, id: u32) -> u32 {
+    pub(crate) fn start_clock(&mut self, thread: ThreadId, id: u32) -> u32 {
         let at = id as usize * self.width;
         let own = at + thread.index();
         match self.predecessor(thread) {
@@ -274,7 +279,7 @@ impl Trace {
 
     /// Order that is not a race: spawn, join, wake-up.
     #[inline]
-    fn add_edges(&mut self, op: &Op, woken_by: Option<u32>, id: u32) {
+    pub(crate) fn add_edges(&mut self, op: &Op, woken_by: Option<u32>, id: u32) {
         match *op {
             Op::Spawn { child } => self.birth[child.index()] = id,
             Op::Join { thread } => {
@@ -292,7 +297,7 @@ impl Trace {
 
     /// Takes the clock of an older event into that of the newest.
     #[inline]
-    fn join(&mut self, id: u32, older: usize) {
+    pub(crate) fn join(&mut self, id: u32, older: usize) {
         let (before, own) = self.clocks.split_at_mut(id as usize * self.width);
         let older = &before[older * self.width..(older + 1) * self.width];
         for (mine, theirs) in own.iter_mut().zip(older) {
@@ -302,13 +307,15 @@ impl Trace {
 
     #[inline]
     fn find_conflicts(&mut self, event: &Event, id: u32) {
+        if self.dependence.observers {
+            return;
+        }
         if event.may_block() {
             self.races.push(Race::MayBlock(EventId::new(id as usize)));
         }
         let regular = match event.action.footprint {
             Footprint::Nothing => return,
-            Footprint::Read { .. } | Footprint::Write { .. } => event.access().is_some() && self.irregular == 0,
-            _ => false,
+            _ => event.access().is_some() && self.irregular == 0,
         };
         if !regular {
             self.conflicts_plain(event, id);
@@ -323,7 +330,7 @@ impl Trace {
     fn conflicts_plain(&mut self, event: &Event, id: u32) {
         for e in (0..id).rev() {
             let older = &self.events[e as usize];
-            if !self.is_known(older, id) && self.sections.conflict(&older.action.footprint, &event.action.footprint) {
+            if !self.is_known(older, id) && self.dependence.conflict(&older.action.footprint, &event.action.footprint) {
                 self.race(e, event, id);
             }
         }
@@ -332,12 +339,10 @@ impl Trace {
     /// The fast version: walks the chains of the bytes that are accessed.
     #[inline]
     fn conflicts_chained(&mut self, event: &Event, id: u32) {
-        let (len, addr, writes) = range(&event.action.footprint);
-        let first = addr >> 3;
-        let last = (addr + u64::from(len) - 1) >> 3;
-        if first == last {
-            if let Some(&granule) = self.granules.get(&first) {
-                self.walk(granule, event, id, (len, addr, writes));
+        let range = Range::of(&event.action.footprint);
+        if range.first_granule() == range.last_granule() {
+            if let Some(&granule) = self.granules.get(&range.first_granule()) {
+                self.walk(granule, event, id, range);
             }
         } else {
             // Two chains: the order in which they are walked must not matter, so the plain version decides.
@@ -346,19 +351,23 @@ impl Trace {
     }
 
     #[inline]
-    fn walk(&mut self, granule: Granule, event: &Event, id: u32, (len, addr, writes): (u32, u64, bool)) {
+    fn walk(&mut self, granule: Granule, event: &Event, id: u32, range: Range) {
         let mut e = self.heads[granule.index()];
         while e != NONE {
-            let older = &self.events[e as usize];
-            let (older_len, older_addr, older_writes) = range(&older.action.footprint);
+            let older = self.events[e as usize];
             let next = older.link(granule);
-            if (writes || older_writes) && overlap(addr, len, older_addr, older_len) {
-                let covers =
-                    older_writes && older_addr <= addr && addr + u64::from(len) <= older_addr + u64::from(older_len);
-                if older.action.thread != event.action.thread && !self.is_known(older, id) {
+            let older_range = Range::of(&older.action.footprint);
+            if (range.writes || older_range.writes)
+                && range.overlaps(&older_range)
+                && (older.action.thread == event.action.thread
+                    || self.dependence.conflict(&older.action.footprint, &event.action.footprint))
+            {
+                if older.action.thread != event.action.thread && !self.is_known(&older, id) {
                     self.race(e, event, id);
                 }
-                if covers {
+                // A write that conflicts with whatever e' conflicts with: everything older happens before it. (One that
+                // commutes with others does not.)
+                if older_range.covers(&range) && !matches!(older.action.footprint, Footprint::Commute { .. }) {
                     return;
                 }
             }
@@ -368,7 +377,7 @@ impl Trace {
 
     /// Whether the newest event's clock contains an older event.
     #[inline]
-    fn is_known(&self, older: &Event, id: u32) -> bool {
+    pub(crate) fn is_known(&self, older: &Event, id: u32) -> bool {
         self.clocks[id as usize * self.width + older.action.thread.index()] >= older.index
     }
 
@@ -399,17 +408,14 @@ impl Trace {
     /// Puts an access into the chains of its bytes.
     #[inline]
     fn link(&mut self, event: &mut Event, id: u32) {
-        match event.action.footprint {
-            Footprint::Nothing => {}
-            Footprint::Read { len, addr } | Footprint::Write { len, addr } if event.access().is_some() => {
-                let first = addr >> 3;
-                let last = (addr + u64::from(len) - 1) >> 3;
-                event.links[0] = self.link_granule(first, id);
-                if last != first {
-                    event.links[1] = self.link_granule(last, id);
-                }
+        if event.access().is_some() {
+            let range = Range::of(&event.action.footprint);
+            event.links[0] = self.link_granule(range.first_granule(), id);
+            if range.last_granule() != range.first_granule() {
+                event.links[1] = self.link_granule(range.last_granule(), id);
             }
-            _ => self.irregular += 1,
+        } else if event.action.footprint != Footprint::Nothing {
+            self.irregular += 1;
         }
     }
 
@@ -477,12 +483,43 @@ impl Event {
     }
 }
 
-/// Length, address and whether it writes, of a simple access.
-#[inline]
-fn range(footprint: &Footprint) -> (u32, u64, bool) {
-    match *footprint {
-        Footprint::Read { len, addr } => (len, addr, false),
-        Footprint::Write { len, addr } => (len, addr, true),
-        _ => (0, 0, false),
+/// The bytes that a footprint touches, and whether it writes them.
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    pub len: u32,
+    pub addr: u64,
+    pub writes: bool,
+}
+
+impl Range {
+    #[inline]
+    pub fn of(footprint: &Footprint) -> Range {
+        match *footprint {
+            Footprint::Read { len, addr } => Range { len, addr, writes: false },
+            Footprint::Write { len, addr } | Footprint::Store { len, addr } => Range { len, addr, writes: true },
+            Footprint::Commute { len, addr, .. } => Range { len: len.into(), addr, writes: true },
+            _ => Range { len: 0, addr: 0, writes: false },
+        }
+    }
+
+    #[inline]
+    pub fn overlaps(&self, other: &Range) -> bool {
+        overlap(self.addr, self.len, other.addr, other.len)
+    }
+
+    /// Whether it writes all bytes of another range.
+    #[inline]
+    pub fn covers(&self, other: &Range) -> bool {
+        self.writes && self.addr <= other.addr && other.addr + u64::from(other.len) <= self.addr + u64::from(self.len)
+    }
+
+    #[inline]
+    fn first_granule(&self) -> u64 {
+        self.addr >> 3
+    }
+
+    #[inline]
+    fn last_granule(&self) -> u64 {
+        (self.addr + u64::from(self.len) - 1) >> 3
     }
 }

@@ -4,8 +4,8 @@
 //! `E` under `p` (Alg. 1, l. 30), so a node of the arena is the root of some prefix's tree. Children are ordered by the
 //! time at which they were added; the leftmost is explored first.
 
-use crate::action::{Action, Sections};
-use crate::weak_initials::{Initial, weak_initial};
+use crate::action::{Action, Dependence};
+use crate::weak_initials::{Initial, Sleeper, weak_initial};
 use selvedge_ir::{EntityRef, entity};
 
 entity! {
@@ -96,13 +96,13 @@ impl WakeupTree {
     }
 
     /// Inserts a sequence that is not redundant (Alg. 1, `insert`). `v` is consumed. Returns whether the tree grew.
-    pub fn insert(&mut self, root: Node, v: &mut Vec<Action>, sections: &Sections) -> bool {
+    pub fn insert(&mut self, root: Node, v: &mut Vec<Action>, dependence: &Dependence) -> bool {
         let mut u = root; // l. 35
         'descend: loop {
             let mut next = self.first_child(u); // l. 36
             while let Some(child) = next {
                 // l. 38: if p is a weak initial of v after E'.u
-                match weak_initial(self.action(child), v, sections) {
+                match weak_initial(Sleeper::new(*self.action(child)), v, dependence) {
                     Initial::No => next = self.next_sibling(child),
                     Initial::NotIn => return false, // l. 39: p not in v
                     Initial::At(position) => {

@@ -3,7 +3,7 @@
 use selvedge_machine::verdict::Exploration;
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
-use selvedge_trace::{Algorithm, Options, explore};
+use selvedge_trace::{Algorithm, Options, Reductions, explore};
 use std::fmt::Write;
 
 fn run(text: &str, algorithm: Algorithm) -> Exploration {
@@ -103,4 +103,55 @@ fn all_interleavings_of_independent_threads() {
     let naive = run(&threads("var v0 4 = 0", &bodies, false, ""), Algorithm::Naive);
     assert!(naive.complete > 6);
     assert_eq!(optimal(&threads("var v0 4 = 0", &bodies, false, "")), (1, 0));
+}
+
+fn reduced(text: &str, reductions: Reductions) -> (u64, u64) {
+    let program: Program = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let machine = LitmusMachine::new(program).expect("the program is valid");
+    let options = Options { reductions, all: true, check_invariants: true, ..Options::default() };
+    let result = explore(machine, &options, &mut |_| {});
+    assert_eq!(result.redundant, 0);
+    (result.complete, result.blocked)
+}
+
+const OBSERVERS: Reductions = Reductions { ifaa: false, observers: true };
+const IFAA: Reductions = Reductions { ifaa: true, observers: false };
+
+#[test]
+fn only_the_last_write_matters_to_a_reader_that_joins() {
+    for n in 1..=7 {
+        let bodies: Vec<String> = (1..=n).map(|i| format!("  store.rlx v0:4 {i}")).collect();
+        let text = threads("var v0 4 = 0", &bodies, true, "  r0 = load.rlx v0:4");
+        assert_eq!(reduced(&text, OBSERVERS), (n, 0), "n = {n}");
+        assert_eq!(optimal(&text), (factorial(n), 0), "n = {n}");
+    }
+}
+
+#[test]
+fn a_floating_read_sees_one_write_and_the_set_before_it() {
+    for n in 1..=6 {
+        let mut bodies: Vec<String> = (1..=n).map(|i| format!("  store.rlx v0:4 {i}")).collect();
+        bodies.push("  r0 = load.rlx v0:4".to_owned());
+        let text = threads("var v0 4 = 0", &bodies, false, "");
+        assert_eq!(reduced(&text, OBSERVERS), (n * (1 << (n - 1)) + 1, 0), "n = {n}");
+        assert_eq!(optimal(&text), (factorial(n + 1), 0), "n = {n}");
+    }
+}
+
+#[test]
+fn increments_that_nobody_looks_at_commute() {
+    for n in 1..=6 {
+        let bodies = vec!["  rmw.rlx add v0:4 1".to_owned(); n];
+        assert_eq!(reduced(&threads("var v0 4 = 0", &bodies, true, "  r0 = load.rlx v0:4"), IFAA), (1, 0));
+    }
+}
+
+#[test]
+fn an_await_chooses_among_commuting_increments() {
+    // Fig. 5 of the await paper: three increments by 1, 2 and 3, and a thread that waits for 3.
+    let mut bodies: Vec<String> = (1..=3).map(|i| format!("  rmw.rlx add v0:4 {i}")).collect();
+    bodies.push("  r0 = load.rlx v0:4 until eq 3".to_owned());
+    let text = threads("var v0 4 = 0", &bodies, false, "");
+    // Satisfied after {1, 2} or after {3}; or missed: 3 before one or two of the others, that is blocked, once.
+    assert_eq!(reduced(&text, IFAA), (2, 1));
 }
