@@ -229,10 +229,61 @@ impl Memory {
     pub fn load(&self, thread: ThreadId, addr: Addr, size: u8, raw: bool) -> Result<u64, Fault> {
         let id = self.check(thread, addr, u64::from(size))?;
         let (value, init) = self.peek(id, addr, size);
-        if !raw && init != mask(ALL_INIT, size) {
+        // A compiler reads a small struct as one integer, with the padding that nobody ever writes: only an access
+        // all of whose bytes were never written is an error.
+        if !raw && init == 0 {
             return Err(Fault::Uninitialised(id));
         }
         Ok(value)
+    }
+
+    /// Whether an access of `size` bytes is one that another thread could notice: its object is shared, and the thread
+    /// is not `alone`. Whether a shared object still lives is then for the engine to find out when it comes to it.
+    #[inline]
+    pub fn is_visible(&self, thread: ThreadId, addr: Addr, size: u64, alone: bool) -> Result<bool, Fault> {
+        match self.check(thread, addr, size) {
+            Ok(id) => Ok(!alone && self.object(id).shared),
+            Err(Fault::Dead(id)) if !alone && self.object(id).shared => Ok(true),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Reads like `load` unless the access is visible; none if it is.
+    #[inline]
+    pub fn load_unseen(
+        &self,
+        thread: ThreadId,
+        addr: Addr,
+        size: u8,
+        raw: bool,
+        alone: bool,
+    ) -> Result<Option<u64>, Fault> {
+        if self.is_visible(thread, addr, u64::from(size), alone)? {
+            return Ok(None);
+        }
+        self.load(thread, addr, size, raw).map(Some)
+    }
+
+    /// Writes like `store` unless the access is visible; says whether it has written.
+    #[inline]
+    pub fn store_unseen(
+        &mut self,
+        thread: ThreadId,
+        addr: Addr,
+        size: u8,
+        value: u64,
+        alone: bool,
+    ) -> Result<bool, Fault> {
+        if self.is_visible(thread, addr, u64::from(size), alone)? {
+            return Ok(false);
+        }
+        self.store(thread, addr, size, value).map(|()| true)
+    }
+
+    /// The words at the aligned offsets of an object, dead or alive, written or not.
+    pub fn words(&self, id: ObjectId) -> impl Iterator<Item = u64> + '_ {
+        let object = self.object(id);
+        (0..object.size / 8).map(move |n| self.peek(id, Addr(object.base.0 + 8 * n), 8).0)
     }
 
     /// Which of the bytes at an address were written, one bit each from the lowest; the access has been checked.
