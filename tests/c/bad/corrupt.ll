@@ -1,5 +1,5 @@
 ; RUN: check
-; EXPECT: error "corrupt.ll"
+; EXPECT: error corrupt.ll
 define i32 @main() {
 entry:
   %x = frobnicate i32 1, 2 ; HERE

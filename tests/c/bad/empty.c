@@ -1,2 +1,2 @@
 // RUN: check
-// EXPECT: error "main"
+// EXPECT: error main

@@ -1,5 +1,6 @@
 // RUN: check
-// EXPECT: incomplete "bound"
+// EXPECT: incomplete
+// EXPECT: not-covered bound
 int main(void) {
     for (;;) {
     }

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "recursion"
+// EXPECT: error recursion
 // The stack of a thread is limited.
 static int down(int n) {
     return n == -1 ? 0 : 1 + down(n + 1);

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "1152921504606846976"
+// EXPECT: error 1152921504606846976
 // 2^60 bytes cannot be had.
 #include <stdlib.h>
 

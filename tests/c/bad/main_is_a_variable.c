@@ -1,3 +1,3 @@
 // RUN: check
-// EXPECT: error "main"
+// EXPECT: error main
 int main = 5;

@@ -1,4 +1,4 @@
-// RUN: check --args one --args two
+// RUN: check --args one two
 // EXPECT: verified complete=1 blocked=0
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "main"
+// EXPECT: error main
 int helper(void) {
     return 1;
 }

@@ -1,4 +1,4 @@
 // RUN: check
-// EXPECT: error "error"
+// EXPECT: error error
 #!/bin/sh
 echo this is not C

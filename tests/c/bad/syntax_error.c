@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "expected"
+// EXPECT: error expected
 // clang's own message is passed through, with its place.
 int main(void) {
     return 1 + ; // HERE

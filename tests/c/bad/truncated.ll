@@ -1,5 +1,5 @@
 ; RUN: check
-; EXPECT: error "truncated.ll"
+; EXPECT: error truncated.ll
 ; A file that ends in the middle of a function.
 define i32 @main() {
 entry:

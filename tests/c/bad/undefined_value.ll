@@ -1,5 +1,5 @@
 ; RUN: check
-; EXPECT: error "nowhere"
+; EXPECT: error nowhere
 define i32 @main() {
 entry:
   ret i32 %nowhere ; HERE

@@ -1,5 +1,5 @@
 ; RUN: check
-; EXPECT: error "frobnicated"
+; EXPECT: error frobnicated
 ; An attribute that is not known could change the meaning.
 define i32 @main() frobnicated { ; HERE
 entry:

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "frobnicate"
+// EXPECT: error frobnicate
 // The name, the place of the call, and what to do about it.
 int frobnicate(int);
 

@@ -1,5 +1,5 @@
 ; RUN: check
-; EXPECT: error "wrong_type.ll"
+; EXPECT: error wrong_type.ll
 define i32 @main() {
 entry:
   %x = add i64 1, 2

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "undeclared"
+// EXPECT: error undeclared
 int main(void) {
     return undeclared_variable; // HERE
 }

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "exception"
+// EXPECT: error exception
 int main() {
     try {
         throw 1; // HERE

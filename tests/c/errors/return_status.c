@@ -1,4 +1,4 @@
-// RUN: check --nonzero-exit
+// RUN: check --exit-code-errors
 // EXPECT: violation abort
 int main(void) {
     return 3;

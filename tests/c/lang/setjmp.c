@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "setjmp"
+// EXPECT: error setjmp
 #include <setjmp.h>
 
 static jmp_buf here;

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error "__VERIFIER_nondet_int"
+// EXPECT: error __VERIFIER_nondet_int
 // Without a range there is nothing sensible to explore.
 int __VERIFIER_nondet_int(void);
 

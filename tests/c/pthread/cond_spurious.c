@@ -1,4 +1,4 @@
-// RUN: check --spurious
+// RUN: check --spurious-wakeups
 // EXPECT: violation assertion
 // ...but waits are allowed to return without one.
 #include <assert.h>

@@ -1,0 +1,285 @@
+//! The programs under `tests/c`: each says in its first lines how to check it and what comes out.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `RUN: check OPTIONS` | the options of `selvedge check` |
+//! | `EXPECT: verified complete=6 blocked=0` | the verdict, and the counts if they are given |
+//! | `EXPECT: violation deadlock` | a violation of this kind; one line for each, in any order; `a\|b` if either will do |
+//! | `EXPECT: incomplete` | no violation, but not everything was explored |
+//! | `EXPECT: error TEXT` | the input cannot be checked, and the message contains the text |
+//! | `EXPECT: executions 4` | complete and blocked ones together |
+//! | `EXPECT: message TEXT` | the message of a violation contains the text |
+//! | `EXPECT: not-covered TEXT` | something that is not covered is described with the text |
+//!
+//! A line of the program that ends in `HERE` must be among the source places of a violation, or be named in the message
+//! of an error. Every line that is marked must be there.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::{Run, run, selvedge, workspace};
+
+/// What a program says about itself.
+#[derive(Debug, Default)]
+struct Expected {
+    options: Vec<String>,
+    verdict: String,
+    kinds: Vec<String>,
+    complete: Option<u64>,
+    blocked: Option<u64>,
+    executions: Option<u64>,
+    error: Option<String>,
+    messages: Vec<String>,
+    not_covered: Vec<String>,
+    marked: Vec<u64>,
+}
+
+fn read_expectations(text: &str) -> Result<Expected, String> {
+    let mut expected = Expected::default();
+    for line in text.lines() {
+        let line = line.trim_start_matches(['/', ';', ' ']);
+        if let Some(command) = line.strip_prefix("RUN: ") {
+            let options = command.strip_prefix("check").ok_or_else(|| format!("unknown command: {command}"))?;
+            expected.options = options.split_whitespace().map(str::to_owned).collect();
+        } else if let Some(what) = line.strip_prefix("EXPECT: ") {
+            let (word, rest) = what.split_once(' ').unwrap_or((what, ""));
+            read_expectation(&mut expected, word, rest)?;
+        }
+    }
+    let is_marked = |line: &str| line.ends_with("// HERE") || line.ends_with("; HERE");
+    expected.marked = (1..).zip(text.lines()).filter(|(_, line)| is_marked(line)).map(|(n, _)| n).collect();
+    if expected.verdict.is_empty() { Err("no EXPECT line".to_owned()) } else { Ok(expected) }
+}
+
+fn read_expectation(expected: &mut Expected, word: &str, rest: &str) -> Result<(), String> {
+    match word {
+        "verified" | "incomplete" => {
+            expected.verdict = word.to_owned();
+            for count in rest.split_whitespace() {
+                let (name, number) = count.split_once('=').ok_or_else(|| format!("not a count: {count}"))?;
+                let number = number.parse().map_err(|_| format!("not a number: {number}"))?;
+                match name {
+                    "complete" => expected.complete = Some(number),
+                    "blocked" => expected.blocked = Some(number),
+                    _ => return Err(format!("unknown count: {name}")),
+                }
+            }
+        }
+        "violation" => {
+            expected.verdict = word.to_owned();
+            expected.kinds.push(rest.to_owned());
+        }
+        "error" => {
+            expected.verdict = word.to_owned();
+            expected.error = Some(rest.to_owned());
+        }
+        "executions" => expected.executions = Some(rest.parse().map_err(|_| format!("not a number: {rest}"))?),
+        "message" => expected.messages.push(rest.to_owned()),
+        "not-covered" => expected.not_covered.push(rest.to_owned()),
+        _ => return Err(format!("unknown expectation: {word}")),
+    }
+    Ok(())
+}
+
+/// Checks one program and says what is not as expected.
+fn check_program(path: &Path) -> Result<(), String> {
+    let text = String::from_utf8_lossy(&fs::read(path).map_err(|e| e.to_string())?).into_owned();
+    let expected = read_expectations(&text)?;
+    let path = path.strip_prefix(workspace()).expect("the program lies in the workspace");
+    let run = run(selvedge().arg("check").arg(path).args(&expected.options).args(["--json", "-"]));
+    if run.stderr.contains("panicked") || run.code.is_none_or(|code| code > 4) {
+        return Err(format!("ended with {:?}:\n{}", run.code, run.stderr));
+    }
+    if expected.verdict == "error" {
+        return check_error(&run, &expected, path);
+    }
+    let report = run.report()?;
+    check_verdict(&run, &report, &expected)?;
+    check_counts(&report, &expected)?;
+    check_violations(&report, &expected, path)?;
+    for wanted in &expected.not_covered {
+        if !strings(&report["not_covered"]).iter().any(|text| text.contains(wanted)) {
+            return Err(format!("`{wanted}` is not named as not covered: {}", report["not_covered"]));
+        }
+    }
+    Ok(())
+}
+
+fn check_error(run: &Run, expected: &Expected, path: &Path) -> Result<(), String> {
+    if run.code != Some(3) {
+        return Err(format!("an error was expected, but the exit code is {:?}: {}", run.code, summary(run)));
+    }
+    let wanted = expected.error.as_deref().unwrap_or_default();
+    if !run.stderr.contains(wanted) {
+        return Err(format!("the message does not contain `{wanted}`:\n{}", run.stderr));
+    }
+    for line in &expected.marked {
+        let place = format!("{}:{line}", path.display());
+        if !run.stderr.contains(&place) {
+            return Err(format!("the message does not name {place}:\n{}", run.stderr));
+        }
+    }
+    Ok(())
+}
+
+fn check_verdict(run: &Run, report: &Value, expected: &Expected) -> Result<(), String> {
+    let verdict = report["verdict"].as_str().unwrap_or_default();
+    if verdict != expected.verdict {
+        return Err(format!("expected {}, got {}", expected.verdict, summary(run)));
+    }
+    let code = match verdict {
+        "verified" => 0,
+        "violation" => 1,
+        _ => 4,
+    };
+    if run.code == Some(code) { Ok(()) } else { Err(format!("{verdict} with exit code {:?}", run.code)) }
+}
+
+fn check_counts(report: &Value, expected: &Expected) -> Result<(), String> {
+    let executions = &report["executions"];
+    let count = |name: &str| executions[name].as_u64().unwrap_or(u64::MAX);
+    let (complete, blocked) = (count("complete"), count("blocked"));
+    let differs = expected.complete.is_some_and(|n| n != complete)
+        || expected.blocked.is_some_and(|n| n != blocked)
+        || expected.executions.is_some_and(|n| n != complete.saturating_add(blocked));
+    if differs { Err(format!("executions: {executions}")) } else { Ok(()) }
+}
+
+fn check_violations(report: &Value, expected: &Expected, path: &Path) -> Result<(), String> {
+    let mut found: Vec<&Value> = report["violations"].as_array().map_or(Vec::new(), |list| list.iter().collect());
+    let describe = || format!("violations: {:#}", without_schedules(report));
+    for line in &expected.marked {
+        let is_there = |place: &Value| {
+            place["line"].as_u64() == Some(*line)
+                && place["file"].as_str().is_some_and(|f| Path::new(f).ends_with(path))
+        };
+        if !found.iter().any(|v| v["locations"].as_array().is_some_and(|places| places.iter().any(is_there))) {
+            return Err(format!("line {line} is not among the places; {}", describe()));
+        }
+    }
+    for wanted in &expected.messages {
+        if !found.iter().any(|v| v["message"].as_str().is_some_and(|text| text.contains(wanted))) {
+            return Err(format!("no message contains `{wanted}`; {}", describe()));
+        }
+    }
+    for kinds in &expected.kinds {
+        let fits = |v: &&Value| v["kind"].as_str().is_some_and(|kind| kinds.split('|').any(|k| k == kind));
+        match found.iter().position(|v| fits(&v)) {
+            Some(at) => drop(found.remove(at)),
+            None => return Err(format!("no violation `{kinds}`; {}", describe())),
+        }
+    }
+    if found.is_empty() { Ok(()) } else { Err(format!("more violations than expected; {}", describe())) }
+}
+
+fn strings(list: &Value) -> Vec<&str> {
+    list.as_array().map_or(Vec::new(), |list| list.iter().filter_map(Value::as_str).collect())
+}
+
+fn without_schedules(report: &Value) -> Value {
+    let mut violations = report["violations"].clone();
+    for violation in violations.as_array_mut().into_iter().flatten() {
+        violation.as_object_mut().map(|fields| fields.remove("schedule"));
+    }
+    violations
+}
+
+fn summary(run: &Run) -> String {
+    match run.report() {
+        Ok(report) => format!(
+            "{} {} {}, not covered: {}, violations: {}\n{}",
+            report["verdict"],
+            report["error"],
+            report["executions"],
+            report["not_covered"],
+            without_schedules(&report),
+            run.stderr
+        ),
+        Err(error) => error,
+    }
+}
+
+fn programs(directory: &str) -> Vec<PathBuf> {
+    let directory = workspace().join("tests/c").join(directory);
+    let entries = fs::read_dir(&directory).expect("the directory of programs is there");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("the directory can be read").path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "c" || e == "cpp" || e == "ll"));
+    files.sort();
+    files
+}
+
+/// Checks all programs of a directory and reports all that fail.
+fn check_directory(directory: &str) {
+    let files = programs(directory);
+    assert!(!files.is_empty(), "no programs in {directory}");
+    let failures: Vec<String> = files
+        .iter()
+        .filter_map(|file| check_program(file).err().map(|why| format!("{}: {why}", file.display())))
+        .collect();
+    let (failed, all) = (failures.len(), files.len());
+    assert!(failures.is_empty(), "{failed} of {all} programs failed:\n\n{}\n", failures.join("\n\n"));
+}
+
+#[test]
+fn violations_are_found_and_correct_programs_pass() {
+    check_directory("errors");
+}
+
+#[test]
+fn pthread_functions_behave_as_the_standard_says() {
+    check_directory("pthread");
+}
+
+#[test]
+fn c11_atomics_and_threads_behave_as_the_standard_says() {
+    check_directory("c11");
+}
+
+#[test]
+fn library_functions_behave_as_the_standard_says() {
+    check_directory("libc");
+}
+
+#[test]
+fn known_traps_of_reductions_are_avoided() {
+    check_directory("traps");
+}
+
+#[test]
+fn published_memory_is_shared_and_private_memory_is_not() {
+    check_directory("publish");
+}
+
+#[test]
+fn language_features_are_executed() {
+    check_directory("lang");
+}
+
+#[test]
+fn cpp_programs_are_executed() {
+    check_directory("cpp");
+}
+
+#[test]
+fn bad_input_is_answered_with_a_clear_message() {
+    check_directory("bad");
+}
+
+#[test]
+fn every_directory_of_programs_is_checked() {
+    let here = include_str!("c_programs.rs");
+    for entry in fs::read_dir(workspace().join("tests/c")).expect("the programs are there") {
+        let name = entry.expect("the directory can be read").file_name();
+        let call = format!("check_directory({:?})", name.to_string_lossy());
+        assert!(here.contains(&call), "no test runs the programs in {}", name.to_string_lossy());
+    }
+}
+
+#[test]
+fn expectations_that_are_misspelt_are_not_overlooked() {
+    assert!(read_expectations("// RUN: check\n// EXPECT: verfied\n").is_err());
+    assert!(read_expectations("// RUN: check\n// EXPECT: verified complet=1\n").is_err());
+    assert!(read_expectations("int main(void) {}\n").is_err());
+}
