@@ -67,14 +67,15 @@ impl Cfg {
     }
 }
 
-/// Depth-first search with an explicit stack: functions may be deeper than the machine's stack.
+/// Depth-first search with an explicit stack: functions may be deeper than the machine's stack. The last successor is
+/// visited first, so that in the result the first one comes first: `then` before `else`, a loop before its exit.
 fn reverse_post_order(entry: Block, succs: &EntityVec<Block, Vec<Block>>) -> Vec<Block> {
     let mut seen = vec![false; succs.len()];
     let mut order = Vec::new();
     let mut stack = vec![(entry, 0)];
     seen[entry.index()] = true;
     while let Some((block, next)) = stack.last_mut() {
-        match succs[*block].get(*next) {
+        match succs[*block].iter().rev().nth(*next) {
             Some(&succ) => {
                 *next += 1;
                 if !std::mem::replace(&mut seen[succ.index()], true) {
