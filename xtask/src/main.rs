@@ -1,1 +1,80 @@
-fn main() {}
+//! Set-up, demo, tests and benchmarks of Selvedge: `cargo xtask COMMAND`.
+//!
+//! It uses nothing but the standard library, so that it is built in a second on a fresh machine.
+//!
+//! | file | command |
+//! |---|---|
+//! | `setup.rs` | `setup`: installs what is missing |
+//! | `demo.rs` | `demo`: checks a program with a bug, and its repaired version |
+//! | `test.rs` | `test`: all tests, and a summary |
+//! | `ci.rs` | `ci`: format, lints, tidiness, tests, documentation |
+//! | `tidy.rs` | what `ci` checks about the source itself |
+//! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
+//! | `bench_table.rs` | the list of benchmark runs |
+//! | `fuzz.rs` | `fuzz`: random programs against an oracle |
+//! | `shell.rs` | running programs |
+
+mod bench;
+mod bench_table;
+mod ci;
+mod demo;
+mod fuzz;
+mod setup;
+mod shell;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  setup [--with NAMES]     install clang through apt if it is missing; NAMES are further packages,
+                           separated by commas: csmith, clang-19, valgrind
+  demo                     check a program with a bug and its repaired version
+  test [ARGS]              all tests; ARGS go to `cargo test`
+  ci                       format, lints, tidiness, tests, documentation
+  tidy                     what ci checks about the source itself
+  bench [--instructions] [--repeat N] [NAME...]
+                           benchmarks whose name contains NAME (all if none is given): counts, time,
+                           executions per second, memory, and instructions per execution (valgrind)
+  fuzz [engine|csmith] [--seconds N] [--seed N]
+                           random programs: the trace engine against the oracle, the machine against
+                           native binaries; both if neither is named";
+
+/// The result of a command: an error has been explained in its text.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = args.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let outcome = shell::enter_root().and_then(|()| match command {
+        "setup" => setup::run(rest),
+        "demo" => demo::run(rest),
+        "test" => test::run(rest),
+        "ci" => ci::run(rest),
+        "tidy" => tidy::run(rest),
+        "bench" => bench::run(rest),
+        "fuzz" => fuzz::run(rest),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(())
+        }
+        other => Err(format!("there is no command `{other}`\n\n{HELP}")),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Refuses arguments where a command takes none.
+fn no_arguments(args: &[String]) -> Outcome {
+    match args.first() {
+        None => Ok(()),
+        Some(first) => Err(format!("this command takes no arguments, but `{first}` was given")),
+    }
+}

@@ -63,12 +63,16 @@ fn flush(parts: &mut Vec<Part>, run: &mut Vec<usize>) {
     }
 }
 
-/// The last step at each place of a violation. Where a place's note starts with the name of a thread, it is a step of
-/// that thread.
+/// The last step at each place of a violation; if the note on a place names a thread, the last step of that thread.
+/// A deadlock is about steps that were not made.
 pub fn culprits(replay: &Replay, violation: &Violation) -> Vec<usize> {
     let mut found = Vec::new();
+    if is_about_waiting(violation) {
+        return found;
+    }
     for (place, note) in &violation.places {
-        let named = replay.threads.iter().find(|end| note.split(' ').next() == Some(&end.name)).map(|end| end.thread);
+        let mut words = note.split(' ');
+        let named = words.find_map(|word| replay.threads.iter().find(|end| end.name == word)).map(|end| end.thread);
         let matches = |n: usize, event: &EventRecord| {
             is_at(&event.site.span, place) && !found.contains(&n) && named.is_none_or(|thread| thread == event.thread)
         };
@@ -76,6 +80,10 @@ pub fn culprits(replay: &Replay, violation: &Violation) -> Vec<usize> {
         found.extend(at.map(|(n, _)| n));
     }
     found
+}
+
+fn is_about_waiting(violation: &Violation) -> bool {
+    matches!(violation.kind, ViolationKind::Deadlock | ViolationKind::Livelock)
 }
 
 fn is_at(span: &SourceSpan, place: &SourceSpan) -> bool {
@@ -87,7 +95,7 @@ fn involved(replay: &Replay, violation: &Violation) -> Vec<bool> {
     let culprits = culprits(replay, violation);
     let mut threads: HashSet<ThreadId> = culprits.iter().map(|&n| replay.events[n].thread).collect();
     threads.extend(replay.stop.iter().map(|(thread, _)| *thread));
-    if matches!(violation.kind, ViolationKind::Deadlock | ViolationKind::Livelock) {
+    if is_about_waiting(violation) {
         threads.extend(replay.threads.iter().filter(|end| end.status == Status::Ready).map(|end| end.thread));
     }
     if threads.is_empty() {

@@ -51,6 +51,22 @@ pub fn render(verdict: &Verdict, trace: Option<&str>, layout: &Layout) -> String
     out
 }
 
+/// One line per violation, and one for the answer.
+pub fn brief(verdict: &Verdict) -> String {
+    let mut out = String::new();
+    for found in &verdict.exploration.violations {
+        let v = &found.violation;
+        let place = v.places.first().map_or(String::new(), |(span, _)| format!("{span}: "));
+        let kind = paint(style::BAD, format!("error[{}]:", v.kind));
+        writeln!(out, "{place}{kind} {}", v.message).expect("writing to a string succeeds");
+    }
+    if let Some(u) = &verdict.exploration.unsupported {
+        let what = paint(style::BAD, "error: not supported:");
+        writeln!(out, "{}: {what} {}", u.place, u.feature).expect("writing to a string succeeds");
+    }
+    out + &headline(verdict) + "\n"
+}
+
 /// A violation with the execution that shows it.
 pub fn violation(shown: &Shown, layout: &Layout) -> String {
     let v = &shown.violation;
@@ -169,6 +185,7 @@ fn explored(verdict: &Verdict) -> String {
     if verdict.seconds >= 0.1 && all > 0.0 {
         write!(text, " ({:.0} executions/s)", all / verdict.seconds).expect("writing to a string succeeds");
     }
+    write!(text, " after {} to load", time(verdict.load_seconds)).expect("writing to a string succeeds");
     text
 }
 

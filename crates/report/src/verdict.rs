@@ -123,11 +123,28 @@ pub struct Verdict {
     pub shown: Vec<Shown>,
     /// Why there is nothing to explore, if the program could not be loaded.
     pub failure: Option<String>,
-    /// How long it took.
+    /// How long the exploration took.
     pub seconds: f64,
+    /// How long it took to compile and load the program.
+    pub load_seconds: f64,
+    /// The most memory that was in use, if the system says.
+    pub peak_memory_kib: Option<u64>,
 }
 
 impl Verdict {
+    /// The verdict on an exploration whose violations are still to be shown.
+    pub fn new(question: Question, exploration: Exploration) -> Verdict {
+        Verdict {
+            question,
+            exploration,
+            shown: Vec::new(),
+            failure: None,
+            seconds: 0.0,
+            load_seconds: 0.0,
+            peak_memory_kib: None,
+        }
+    }
+
     /// Which of the three answers it is.
     pub fn answer(&self) -> Answer {
         let e = &self.exploration;

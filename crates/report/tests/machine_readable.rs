@@ -50,7 +50,16 @@ fn dot_has_a_cluster_per_thread_and_edges_that_say_why() {
 fn answer(exploration: Exploration, unroll: Option<u32>) -> Answer {
     let mut question = question();
     question.options.unroll = unroll;
-    Verdict { question, exploration, shown: Vec::new(), failure: None, seconds: 0.0 }.answer()
+    Verdict {
+        question,
+        exploration,
+        shown: Vec::new(),
+        failure: None,
+        seconds: 0.0,
+        load_seconds: 0.2,
+        peak_memory_kib: Some(5000),
+    }
+    .answer()
 }
 
 #[test]

@@ -21,7 +21,15 @@ fn show(verdict: &Verdict, layout: &Layout) -> String {
 }
 
 fn success(exploration: Exploration) -> Verdict {
-    Verdict { question: question(), exploration, shown: Vec::new(), failure: None, seconds: 2.5 }
+    Verdict {
+        question: question(),
+        exploration,
+        shown: Vec::new(),
+        failure: None,
+        seconds: 2.5,
+        load_seconds: 0.2,
+        peak_memory_kib: Some(5000),
+    }
 }
 
 #[test]

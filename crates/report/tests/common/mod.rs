@@ -119,7 +119,15 @@ pub fn verdict(violation: Violation, replay: Replay) -> Verdict {
         ..Exploration::default()
     };
     let shown = vec![Shown { violation, replay: Ok(replay) }];
-    Verdict { question: question(), exploration, shown, failure: None, seconds: 0.012 }
+    Verdict {
+        question: question(),
+        exploration,
+        shown,
+        failure: None,
+        seconds: 0.012,
+        load_seconds: 0.2,
+        peak_memory_kib: Some(5000),
+    }
 }
 
 pub fn violation(kind: ViolationKind, message: &str, places: &[(u32, u32, &str)]) -> Violation {

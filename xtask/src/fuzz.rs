@@ -1,0 +1,157 @@
+//! `fuzz`: random programs against an oracle.
+//!
+//! - `engine`: random small programs through every algorithm of the trace engine, compared with the naive enumeration of
+//!   all interleavings. The `oracle` crate does it.
+//! - `csmith`: random C programs of one thread, run by the machine and as native binaries; what they print must be equal.
+//!   A program that differs is kept, with the command that generates it.
+
+use crate::{Outcome, setup, shell};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a native binary may take; longer ones are not tried in the machine, which is slower.
+const NATIVE: Duration = Duration::from_millis(500);
+/// How long the machine may take.
+const MACHINE: Duration = Duration::from_secs(60);
+/// Programs as csmith makes them, without what has no defined result.
+const CSMITH: &[&str] =
+    &["--no-packed-struct", "--max-funcs", "4", "--max-block-depth", "3", "--max-expr-complexity", "5"];
+
+struct Choices {
+    what: Option<String>,
+    seconds: u64,
+    seed: u64,
+    rest: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> Outcome {
+    let choices = parse(args)?;
+    match choices.what.as_deref() {
+        Some("engine") => engine(&choices),
+        Some("csmith") => csmith(&choices),
+        Some(other) => Err(format!("there is nothing to fuzz called `{other}`: engine, csmith")),
+        None => engine(&choices).and_then(|()| csmith(&choices)),
+    }
+}
+
+fn parse(args: &[String]) -> Result<Choices, String> {
+    let mut choices = Choices { what: None, seconds: 60, seed: 1, rest: Vec::new() };
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let mut number = || words.next().and_then(|n| n.parse().ok()).ok_or_else(|| format!("{word} needs a number"));
+        match word.as_str() {
+            "--seconds" => choices.seconds = number()?,
+            "--seed" => choices.seed = number()?,
+            other if choices.what.is_none() && !other.starts_with('-') => choices.what = Some(other.to_owned()),
+            other => choices.rest.push(other.to_owned()),
+        }
+    }
+    Ok(choices)
+}
+
+fn engine(choices: &Choices) -> Outcome {
+    let mut command = shell::cargo();
+    command.args(["run", "--release", "--package", "selvedge-oracle", "--example", "fuzz", "--"]);
+    command.args(["--seconds", &choices.seconds.to_string(), "--seed", &choices.seed.to_string()]);
+    shell::run(command.args(&choices.rest))
+}
+
+fn csmith(choices: &Choices) -> Outcome {
+    if let Some(word) = choices.rest.first() {
+        return Err(format!("fuzz csmith does not know `{word}`"));
+    }
+    setup::ensure_clang()?;
+    setup::ensure("csmith")?;
+    let selvedge = shell::build_selvedge()?;
+    let dir = std::env::temp_dir().join(format!("selvedge-csmith-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+    let end = Instant::now() + Duration::from_secs(choices.seconds);
+    let (mut equal, mut slow, mut unsupported) = (0, 0, 0);
+    let mut seed = choices.seed;
+    while Instant::now() < end {
+        match one_program(&selvedge, &dir, seed)? {
+            Comparison::Equal => equal += 1,
+            Comparison::TooSlow => slow += 1,
+            Comparison::Unsupported(why) => {
+                unsupported += 1;
+                println!("seed {seed}: {why}");
+            }
+            Comparison::Different(why) => {
+                return Err(format!("seed {seed}: {why}\nThe program is {}", dir.join("program.c").display()));
+            }
+        }
+        seed += 1;
+    }
+    println!("{equal} programs print the same; {unsupported} are not supported, {slow} take too long");
+    std::fs::remove_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))
+}
+
+enum Comparison {
+    Equal,
+    TooSlow,
+    Unsupported(String),
+    Different(String),
+}
+
+fn one_program(selvedge: &Path, dir: &Path, seed: u64) -> Result<Comparison, String> {
+    let (source, binary) = (dir.join("program.c"), dir.join("program"));
+    let mut generate = Command::new("csmith");
+    generate.args(CSMITH).args(["--seed", &seed.to_string(), "--output"]).arg(&source);
+    expect_success(&mut generate)?;
+    let include = include_dir()?;
+    let mut compile = Command::new("cc");
+    compile
+        .args(["-w", "-O1", "-fwrapv", "-fno-strict-aliasing", "-I"])
+        .arg(&include)
+        .arg(&source)
+        .arg("-o")
+        .arg(&binary);
+    expect_success(&mut compile)?;
+    let Some(native) = within(Command::new(&binary), NATIVE)? else { return Ok(Comparison::TooSlow) };
+    let mut machine = Command::new(selvedge);
+    machine.arg("run").arg(&source).arg("-I").arg(&include).args(["--", "-w", "-fwrapv", "-fno-strict-aliasing"]);
+    let Some(ours) = within(machine, MACHINE)? else { return Ok(Comparison::TooSlow) };
+    let (expected, found) = (String::from_utf8_lossy(&native.stdout), String::from_utf8_lossy(&ours.stdout));
+    if ours.status.code() == Some(3) {
+        return Ok(Comparison::Unsupported(String::from_utf8_lossy(&ours.stderr).trim().to_owned()));
+    }
+    if ours.status.success() && expected == found {
+        return Ok(Comparison::Equal);
+    }
+    let complaint = String::from_utf8_lossy(&ours.stderr);
+    let status = ours.status;
+    Ok(Comparison::Different(format!("natively {expected:?}, in the machine {found:?} ({status})\n{complaint}")))
+}
+
+fn expect_success(command: &mut Command) -> Outcome {
+    let output = command.output().map_err(|error| shell::not_started(command, &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{} failed:\n{}", shell::shown(command), String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Where csmith's headers are: Debian puts them into a directory with the version in its name.
+fn include_dir() -> Result<PathBuf, String> {
+    let candidates = std::fs::read_dir("/usr/include").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut candidates = candidates.chain([PathBuf::from("/usr/include")]);
+    let found = candidates.find(|dir| dir.join("csmith.h").is_file());
+    found.ok_or_else(|| "csmith.h was not found below /usr/include; is libcsmith-dev installed?".to_owned())
+}
+
+/// Runs a command; none if it takes too long, in which case it is ended. It must print less than a pipe holds.
+fn within(mut command: Command, limit: Duration) -> Result<Option<Output>, String> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| shell::not_started(&command, &error))?;
+    let end = Instant::now() + limit;
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if Instant::now() > end {
+            child.kill().and_then(|()| child.wait()).map_err(|error| error.to_string())?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.wait_with_output().map(Some).map_err(|error| error.to_string())
+}

@@ -1,0 +1,66 @@
+//! `test`: all tests, and a summary.
+//!
+//! Tests explore hundreds of thousands of executions, so they run optimised; the assertions that are dear in daily use
+//! stay on (profile `checked`).
+
+use crate::{Outcome, setup, shell};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Instant;
+
+/// What cargo says about the tests of one program.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Counts {
+    programs: u32,
+    passed: u32,
+    failed: u32,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> Outcome {
+    setup::ensure_clang()?;
+    let start = Instant::now();
+    let mut command = shell::cargo();
+    command.args(["test", "--workspace", "--profile", "checked", "--no-fail-fast"]).args(args);
+    println!("$ {}", shell::shown(&command));
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| shell::not_started(&command, &error))?;
+    let mut counts = Counts::default();
+    let output = child.stdout.take().expect("the output is piped");
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        println!("{line}");
+        counts.add(&line);
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    let Counts { programs, passed, failed } = counts;
+    let seconds = start.elapsed().as_secs();
+    println!("\n{passed} tests passed, {failed} failed, in {programs} test programs and {seconds} s");
+    if status.success() { Ok(()) } else { Err("some tests failed or could not be built".to_owned()) }
+}
+
+impl Counts {
+    /// Reads `test result: ok. 7 passed; 0 failed; ...`.
+    fn add(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix("test result: ") else { return };
+        let count = |what: &str| {
+            let words: Vec<&str> = rest.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
+            words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+        };
+        self.programs += 1;
+        self.passed += count("passed");
+        self.failed += count("failed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn results_of_test_programs_add_up() {
+        let mut counts = Counts::default();
+        counts.add("test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s");
+        counts.add("test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        counts.add("test something_that_was_7 passed ... ok");
+        assert_eq!(counts, Counts { programs: 2, passed: 12, failed: 2 });
+    }
+}
