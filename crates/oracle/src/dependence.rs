@@ -71,12 +71,13 @@ impl Touch {
 
 impl Event {
     /// All bytes that the step touches.
-    pub fn touches(&self) -> Vec<Touch> {
-        match self.op {
-            Op::Access(access) => vec![Touch::of(&access, &self.done)],
-            Op::Free { addr, size } => vec![Touch { first: addr.0, end: addr.0 + size, writes: true }],
-            _ => self.section.iter().map(|(access, done)| Touch::of(access, done)).collect(),
-        }
+    pub fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
+        let own = match self.op {
+            Op::Access(access) => Some(Touch::of(&access, &self.done)),
+            Op::Free { addr, size } => Some(Touch { first: addr.0, end: addr.0 + size, writes: true }),
+            _ => None,
+        };
+        own.into_iter().chain(self.section.iter().map(|(access, done)| Touch::of(access, done)))
     }
 
     fn role(&self) -> Option<(Addr, Role)> {
@@ -100,8 +101,7 @@ enum Role {
 
 /// Whether two steps of different threads are dependent.
 pub fn dependent(a: &Event, b: &Event) -> bool {
-    let (ours, theirs) = (a.touches(), b.touches());
-    if ours.iter().any(|x| theirs.iter().any(|y| x.conflicts(*y))) {
+    if a.touches().any(|x| b.touches().any(|y| x.conflicts(y))) {
         return true;
     }
     let (Some((cond, a)), Some((other, b))) = (a.role(), b.role()) else { return false };

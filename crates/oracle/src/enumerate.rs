@@ -152,6 +152,10 @@ impl<M: FinalState> Search<M> {
         });
         class.executions += 1;
         assert_eq!(class.ending, ending, "equivalent executions end in the same way");
+        if class.executions <= 4 {
+            let race = find_race(&self.run.trace).is_some();
+            assert_eq!(class.race, race, "all executions of a class have a data race, or none has");
+        }
         Ok(())
     }
 }
