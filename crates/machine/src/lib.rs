@@ -12,6 +12,7 @@
 
 pub mod machine;
 pub mod memory;
+pub mod models;
 pub mod op;
 pub mod sc;
 pub mod schedule;

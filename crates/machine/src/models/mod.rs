@@ -7,20 +7,58 @@
 //!
 //! Models are looked up by linkage name once, when a program is loaded ([`find`]).
 
+mod alloc;
+mod atomics;
+mod attributes;
+mod barrier;
+mod bytes;
+mod call;
+mod clock;
+mod condvar;
+mod convert;
+mod ctype;
+mod cxx;
+mod errno;
+mod externals;
+mod facts;
+mod format;
+mod iostream;
+mod keys;
+mod math;
+mod mutex;
+mod once;
+mod process;
+mod random;
+mod registry;
+mod rwlock;
+mod semaphore;
+mod sort;
+mod stdio;
+mod strings;
+mod threads;
+mod unsupported;
+mod verifier;
+
+use crate::memory::ObjectKind;
 use crate::{Addr, Memory, Op, SourceSpan, Stop, ThreadId, ViolationKind};
 use selvedge_ir::Type;
 use smallvec::SmallVec;
 
 /// The state of a model that is being run for a call.
+///
+/// The machine fills in `args` and `types` and leaves the rest as `Default` makes it; from then on the state is the
+/// model's own business (`call.rs` says how it is used).
 #[derive(Clone, Debug, Default)]
 pub struct ModelState {
     /// The arguments of the call, in registers.
     pub args: SmallVec<[u64; 6]>,
     /// Their types (a variadic function needs them).
     pub types: SmallVec<[Type; 6]>,
-    /// How far it has come; 0 at first. The model's own business.
-    pub phase: u32,
-    /// What it has to remember; zeros at first. The model's own business.
+    /// Whether the model waits for the outcome of a `Yield` or a `Call`.
+    pub waiting: bool,
+    /// The outcomes that it has been given, and the results of its own steps, in order.
+    pub log: SmallVec<[u64; 4]>,
+    /// What it has to remember when it throws the log away; zeros at first.
     pub slots: [u64; 6],
 }
 
@@ -55,9 +93,24 @@ pub type Model = fn(&mut dyn Host, &mut ModelState, u64) -> Result<Step, Stop>;
 /// `main` returns it calls `exit` with the status, and copies or fills of visible memory that the compiler made out of
 /// assignments are calls of `memcpy`, `memmove` and `memset`.
 pub fn find(name: &str) -> Option<Model> {
-    let _ = name;
-    None
+    registry::find(name)
 }
+
+/// The names of all functions that have a model, sorted. A few of them only say clearly why they are not supported.
+pub fn names() -> Vec<&'static str> {
+    registry::names()
+}
+
+/// The first bytes of a global variable that a program declares but a library defines (`stdout`, `std::cout`), if the
+/// library is modelled; zeros behind, as many as the declaration asks for and at least [`EXTERNAL_SIZE`]. Thread-local
+/// ones have an instance per thread like any other.
+pub fn external(name: &str) -> Option<&'static [u8]> {
+    externals::find(name)
+}
+
+/// Objects of the library have at least this size: a declaration may be smaller than what it stands for
+/// (`@_ZTV.. = external global ptr` is a whole table of virtual functions).
+pub const EXTERNAL_SIZE: u64 = 512;
 
 /// What a model may ask of the machine.
 pub trait Host {
@@ -83,6 +136,11 @@ pub trait Host {
     /// (For a visible object yield `Op::Free`; the machine remembers the place when it is resumed.) The caller has
     /// checked that `addr` is the first byte of a live heap object.
     fn release(&mut self, addr: Addr);
+    /// Makes a zeroed object of the library itself that belongs to the calling thread (`errno`, a table of `<ctype.h>`);
+    /// it is not a leak. `name` is for messages.
+    fn library_object(&mut self, name: &'static str, kind: ObjectKind, size: u64) -> Result<Addr, Stop>;
+    /// The calling thread's instance of a thread-local variable of the program, by linkage name.
+    fn thread_local(&mut self, name: &str) -> Option<Addr>;
     /// Per-thread facts that models keep (mutexes held, thread-specific data, detached threads), restored on undo:
     /// the value under a key, 0 if it was never set.
     fn fact(&self, key: (u32, u64)) -> u64;

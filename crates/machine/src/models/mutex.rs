@@ -1,0 +1,193 @@
+//! Mutexes and spin locks.
+//!
+//! A mutex is the word at its address: 0 if it is free, 1 if it was destroyed, and the number of the thread that holds
+//! it plus 2. Locking is an exchange that waits for a word of at most 1, so one comparison lets both a free mutex and
+//! a destroyed one through, and the latter is reported. Unlocking is a store of 0. Zeros are `PTHREAD_MUTEX_INITIALIZER`,
+//! so a static mutex needs no initialisation.
+//!
+//! Who holds what is a fact of the holding thread, with a count for recursive mutexes. Therefore unlocking needs no
+//! look at memory, and a thread knows by itself that it locks twice: a recursive mutex counts, an error-checking one
+//! gives `EDEADLK`, and a normal one waits for itself forever, which the engine reports as a deadlock.
+//!
+//! The kind of a mutex stands where the GNU C library has it, at offset 16, so that its static initialisers for other
+//! kinds work. It is read without an Op: only initialisation writes it, and it is looked at only by a thread that holds
+//! the mutex (thus behind the initialisation) or that misuses it.
+//!
+//! `timedlock` fails if the mutex is held when it comes to its turn. Waiting and getting the mutex later is the same as
+//! coming later, so all behaviours of any timeout are covered.
+
+use super::call::{Answer, Call, initial, int, models, until, word};
+use super::errno::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, thrd_status};
+use super::facts::MUTEX;
+use crate::{AccessKind, Addr, Purpose};
+use selvedge_ir::{CmpOp, Order, RmwOp};
+
+models! {
+    "pthread_mutex_init" | "__pthread_mutex_init" / 2 => init,
+    "pthread_mutex_lock" | "__pthread_mutex_lock" / 1 => |c| lock(c, c.ptr(0)),
+    "pthread_mutex_trylock" | "__pthread_mutex_trylock" / 1 => |c| attempt(c, c.ptr(0), EBUSY),
+    "pthread_mutex_timedlock" / 2 => |c| attempt(c, c.ptr(0), ETIMEDOUT),
+    "pthread_mutex_clocklock" / 3 => |c| attempt(c, c.ptr(0), ETIMEDOUT),
+    "pthread_mutex_unlock" | "__pthread_mutex_unlock" / 1 => |c| unlock(c, c.ptr(0)),
+    "pthread_mutex_destroy" | "__pthread_mutex_destroy" / 1 => |c| destroy(c, c.ptr(0)),
+    "pthread_mutex_consistent" / 1 => |c| c.unsupported("robust mutexes"),
+    "mtx_init" / 2 => mtx_init,
+    "mtx_lock" / 1 => |c| lock(c, c.ptr(0)).map(thrd_status),
+    "mtx_trylock" / 1 => |c| attempt(c, c.ptr(0), EBUSY).map(thrd_status),
+    "mtx_timedlock" / 2 => |c| attempt(c, c.ptr(0), ETIMEDOUT).map(thrd_status),
+    "mtx_unlock" / 1 => |c| unlock(c, c.ptr(0)).map(thrd_status),
+    "mtx_destroy" / 1 => |c| destroy(c, c.ptr(0)),
+    "pthread_spin_init" / 2 => |c| start(c, c.ptr(0)),
+    "pthread_spin_lock" / 1 => |c| acquire(c, c.ptr(0)),
+    "pthread_spin_trylock" / 1 => spin_trylock,
+    "pthread_spin_unlock" / 1 => spin_unlock,
+    "pthread_spin_destroy" / 1 => |c| destroy(c, c.ptr(0)),
+}
+
+const FREE: u64 = 0;
+const DESTROYED: u64 = 1;
+
+/// Kinds, by their numbers in the GNU C library; 3 is an adaptive mutex, which is a normal one here.
+pub(super) const NORMAL: u64 = 0;
+const RECURSIVE: u64 = 1;
+const ERRORCHECK: u64 = 2;
+const KIND_OFFSET: u64 = 16;
+
+fn held_by_me(call: &Call<'_>) -> u64 {
+    call.thread_index() + 2
+}
+
+fn kind(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    // The upper bits of the GNU library's word are about priorities.
+    call.peek(mutex.plus(KIND_OFFSET)).map(|kind| kind & 3)
+}
+
+/// `pthread_mutex_lock`.
+pub(super) fn lock(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    let held = call.fact(MUTEX, mutex.0)?;
+    if held > 0 {
+        match kind(call, mutex)? {
+            RECURSIVE => return call.set_fact(MUTEX, mutex.0, held + 1).map(|()| 0),
+            ERRORCHECK => return Ok(int(EDEADLK)),
+            _ => {}
+        }
+    }
+    acquire(call, mutex)
+}
+
+/// Waits for the word to be free and takes it.
+fn acquire(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: held_by_me(call), used: true };
+    let access = word(mutex, take, Order::Acquire, Purpose::Lock);
+    if call.access(until(access, CmpOp::Ule, DESTROYED))? == DESTROYED {
+        return call.misuse(mutex, "`{}` is locked after it was destroyed");
+    }
+    call.set_fact(MUTEX, mutex.0, 1)?;
+    Ok(0)
+}
+
+/// Takes the mutex if it is free; otherwise gives `failure`.
+fn attempt(call: &mut Call<'_>, mutex: Addr, failure: i32) -> Answer {
+    let held = call.fact(MUTEX, mutex.0)?;
+    if held > 0 {
+        return match kind(call, mutex)? {
+            RECURSIVE => call.set_fact(MUTEX, mutex.0, held + 1).map(|()| 0),
+            ERRORCHECK if failure == ETIMEDOUT => Ok(int(EDEADLK)),
+            _ => Ok(int(failure)),
+        };
+    }
+    attempt_word(call, mutex, failure)
+}
+
+fn attempt_word(call: &mut Call<'_>, mutex: Addr, failure: i32) -> Answer {
+    let take = AccessKind::Cas { expected: FREE, new: held_by_me(call), failure: Order::Relaxed };
+    match call.access(word(mutex, take, Order::Acquire, Purpose::Lock))? {
+        FREE => call.set_fact(MUTEX, mutex.0, 1).map(|()| 0),
+        DESTROYED => call.misuse(mutex, "`{}` is locked after it was destroyed"),
+        _ => Ok(int(failure)),
+    }
+}
+
+/// `pthread_mutex_unlock`.
+pub(super) fn unlock(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    match call.fact(MUTEX, mutex.0)? {
+        0 => match not_held(call, mutex)? {
+            NORMAL => call.misuse(mutex, "`{}` is unlocked by a thread that does not hold it"),
+            _ => Ok(int(EPERM)),
+        },
+        1 => release(call, mutex),
+        held => call.set_fact(MUTEX, mutex.0, held - 1).map(|()| 0),
+    }
+}
+
+/// The kind of a mutex that the thread does not hold, with adaptive ones counted as normal.
+pub(super) fn not_held(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    // So that a null pointer or a freed mutex is reported as what it is.
+    call.effect(|host| host.is_visible(mutex, 4).map(u64::from))?;
+    match kind(call, mutex)? {
+        kind @ (RECURSIVE | ERRORCHECK) => Ok(kind),
+        _ => Ok(NORMAL),
+    }
+}
+
+fn release(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    call.access(word(mutex, AccessKind::Store { value: FREE }, Order::Release, Purpose::Unlock))?;
+    call.set_fact(MUTEX, mutex.0, 0)?;
+    Ok(0)
+}
+
+fn init(call: &mut Call<'_>) -> Answer {
+    let (mutex, attr) = (call.ptr(0), call.ptr(1));
+    let kind = if attr.0 == 0 { NORMAL } else { call.load(attr, 4)? };
+    initialise(call, mutex, kind)
+}
+
+fn initialise(call: &mut Call<'_>, mutex: Addr, kind: u64) -> Answer {
+    start(call, mutex)?;
+    call.poke(mutex.plus(KIND_OFFSET), kind)?;
+    Ok(0)
+}
+
+/// Makes the word free.
+fn start(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    if call.fact(MUTEX, mutex.0)? > 0 {
+        return call.misuse(mutex, "`{}` is initialised while it is held");
+    }
+    call.access(initial(mutex, FREE))?;
+    Ok(0)
+}
+
+fn destroy(call: &mut Call<'_>, mutex: Addr) -> Answer {
+    let mark = AccessKind::Rmw { op: RmwOp::Xchg, operand: DESTROYED, used: true };
+    match call.access(word(mutex, mark, Order::AcqRel, Purpose::Sync))? {
+        FREE => Ok(0),
+        DESTROYED => call.misuse(mutex, "`{}` is destroyed twice"),
+        _ => call.misuse(mutex, "`{}` is destroyed while it is held"),
+    }
+}
+
+fn mtx_init(call: &mut Call<'_>) -> Answer {
+    // mtx_plain is 0, mtx_recursive 1, mtx_timed 2; every mutex can be timed.
+    let kind = match call.int(1) {
+        0 | 2 => NORMAL,
+        1 | 3 => RECURSIVE,
+        _ => return Ok(thrd_status(int(EINVAL))),
+    };
+    initialise(call, call.ptr(0), kind)
+}
+
+fn spin_trylock(call: &mut Call<'_>) -> Answer {
+    let lock = call.ptr(0);
+    match call.fact(MUTEX, lock.0)? {
+        0 => attempt_word(call, lock, EBUSY),
+        _ => Ok(int(EBUSY)),
+    }
+}
+
+fn spin_unlock(call: &mut Call<'_>) -> Answer {
+    let lock = call.ptr(0);
+    match call.fact(MUTEX, lock.0)? {
+        0 => call.misuse(lock, "`{}` is unlocked by a thread that does not hold it"),
+        _ => release(call, lock),
+    }
+}
