@@ -5,8 +5,8 @@
 //! 1. a branch on a constant, or with all targets equal, becomes a jump;
 //! 2. unreachable blocks go, and phis lose the arguments that came from them;
 //! 3. phis of a single operand go (`fold.rs`);
-//! 4. jumps to a block that only jumps on, or only tests a phi of constants, go straight on (`thread_jumps.rs`);
-//! 5. a block is appended to its predecessor if they always follow each other.
+//! 4. a block is appended to its predecessor if they always follow each other;
+//! 5. jumps to a block that only jumps on, or only tests a phi of constants, go straight on (`thread_jumps.rs`).
 //!
 //! At the end the blocks are put into reverse post-order. Natural loops stay natural: no step makes a new way into one.
 
@@ -23,8 +23,8 @@ pub fn run(func: &mut Function) -> bool {
         let mut again = decide_branches(func);
         again |= remove_unreachable(func);
         again |= fold::run(func);
-        again |= thread_jumps::run(func);
         again |= merge_blocks(func);
+        again |= thread_jumps::run(func);
         if !again {
             break;
         }
@@ -79,7 +79,7 @@ pub fn remove_unreachable(func: &mut Function) -> bool {
     true
 }
 
-/// Step 5. A block with phis waits until step 3 has replaced them.
+/// Step 4. A block with phis waits until step 3 has replaced them.
 fn merge_blocks(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
     let mut merged = vec![false; func.blocks.len()];
@@ -96,6 +96,9 @@ fn merge_blocks(func: &mut Function) -> bool {
             func.blocks[block].insts.pop();
             let rest = std::mem::take(&mut func.blocks[dest].insts);
             func.blocks[block].insts.extend(rest);
+            if func.blocks[block].name.is_empty() {
+                func.blocks[block].name = std::mem::take(&mut func.blocks[dest].name);
+            }
             for succ in func.successors(block) {
                 rewrite::rename_pred(func, succ, dest, block);
             }
