@@ -9,7 +9,9 @@
 //! | `sc.rs` | the sequentially consistent meaning of every Op, with undo |
 //! | `schedule.rs` | one execution, written down and run again |
 //! | `verdict.rs` | what an engine reports |
+//! | `interp/` | the interpreter of `selvedge_ir` programs |
 
+pub mod interp;
 pub mod machine;
 pub mod memory;
 pub mod models;
@@ -19,6 +21,7 @@ pub mod schedule;
 pub mod stop;
 pub mod verdict;
 
+pub use interp::{InterpOptions, Interpreter, LoadError};
 pub use machine::{Machine, Site, Status};
 pub use memory::{Fault, Memory};
 pub use op::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, apply_rmw, main_thread, truncate};

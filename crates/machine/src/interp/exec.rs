@@ -46,8 +46,6 @@ pub struct Cpu<'a> {
     pub program: &'a Program,
     /// Memory.
     pub memory: &'a mut Memory,
-    /// The registers of the current frame.
-    pub regs: &'a mut [u64],
     /// Where an Op goes.
     pub pending: &'a mut Op,
     /// Who runs.
@@ -67,24 +65,27 @@ fn low(value: u64, bits: u8) -> u64 {
 }
 
 impl Cpu<'_> {
-    /// Runs from an instruction on; returns the one that it stopped at.
-    pub fn run(&mut self, start: Pc) -> (Pc, Exit) {
+    /// Runs from an instruction on, with the registers of the current frame; returns the instruction that it stopped at.
+    pub fn run(&mut self, regs: &mut [u64], start: Pc) -> (Pc, Exit) {
         let mut pc = start as usize;
+        let mut steps = self.steps;
+        let max_steps = self.max_steps;
         let program = self.program;
         let code = &program.code[..];
         macro_rules! r {
             ($reg:expr) => {
-                self.regs[$reg as usize]
+                regs[$reg as usize]
             };
         }
         macro_rules! stop {
-            ($exit:expr) => {
-                return (pc as Pc, $exit)
-            };
+            ($exit:expr) => {{
+                self.steps = steps;
+                return (pc as Pc, $exit);
+            }};
         }
         macro_rules! jump {
             ($to:expr) => {{
-                if self.steps > self.max_steps {
+                if steps > max_steps {
                     stop!(Exit::Trap(Trap::StepBound));
                 }
                 pc = $to as usize;
@@ -105,7 +106,7 @@ impl Cpu<'_> {
             };
         }
         loop {
-            self.steps += 1;
+            steps += 1;
             match code[pc] {
                 Ins::Const { dst, value } => r!(dst) = value,
                 Ins::Move { dst, src } => r!(dst) = r!(src),
@@ -220,7 +221,7 @@ impl Cpu<'_> {
                 }
                 Ins::Call { site } => {
                     // Recursion is a cycle without a jump.
-                    if self.steps > self.max_steps {
+                    if steps > max_steps {
                         stop!(Exit::Trap(Trap::StepBound));
                     }
                     stop!(Exit::Call(site))

@@ -140,14 +140,13 @@ impl Interpreter {
             let mut cpu = Cpu {
                 program: &self.program,
                 memory: &mut self.memory,
-                regs: &mut thread.stack[base..base + registers],
                 pending: &mut thread.head.pending,
                 thread: id,
                 alone: !self.undo.process.threaded,
                 steps: self.steps,
                 max_steps: self.options.max_local_steps,
             };
-            let (pc, exit) = cpu.run(frame.pc);
+            let (pc, exit) = cpu.run(&mut thread.stack[base..base + registers], frame.pc);
             self.instructions += cpu.steps - self.steps;
             self.steps = cpu.steps;
             frame.pc = pc;
