@@ -1,14 +1,14 @@
 //! Compares the trace engine with the enumerator on random programs, or on programs in files.
 //!
 //! ```text
-//! fuzz [--seconds N] [--seed N] [--profile NAME] [--reduction NAME] [--max-executions N]
-//! fuzz [--reduction NAME] FILE...
+//! fuzz [--seconds N] [--seed N] [--profile NAME] [--mode NAME] [--max-executions N]
+//! fuzz [--mode NAME] FILE...
 //! ```
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use selvedge_oracle::check::Reduction;
+use selvedge_oracle::check::{MODES, Mode};
 use selvedge_oracle::fuzz::{Plan, check, fuzz};
 use selvedge_oracle::generate::{PROFILES, Profile, profile};
 use selvedge_oracle::{LitmusMachine, Program, enumerate};
@@ -20,7 +20,7 @@ struct Arguments {
     seed: u64,
     profiles: Vec<&'static Profile>,
     max_executions: u64,
-    reductions: &'static [Reduction],
+    modes: &'static [Mode],
     files: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         seed: 1,
         profiles: PROFILES.iter().collect(),
         max_executions: 2_000,
-        reductions: Reduction::ALL,
+        modes: MODES,
         files: Vec::new(),
     };
     while let Some(word) = words.next() {
@@ -58,10 +58,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
                 let name = value()?;
                 arguments.profiles = vec![profile(&name).ok_or_else(|| format!("there is no profile {name}"))?];
             }
-            "--reduction" => {
+            "--mode" => {
                 let name = value()?;
-                arguments.reductions =
-                    Reduction::named(&name).ok_or_else(|| format!("there is no reduction {name}"))?;
+                let mode = Mode::named(&name).ok_or_else(|| format!("there is no mode {name}"))?;
+                arguments.modes = std::slice::from_ref(mode);
             }
             option if option.starts_with('-') => return Err(format!("there is no option {option}")),
             _ => arguments.files.push(word),
@@ -79,8 +79,8 @@ fn random(arguments: &Arguments) -> bool {
     while Instant::now() < end {
         let mut longest = 0;
         for profile in &arguments.profiles {
-            let (max_executions, reductions) = (arguments.max_executions, arguments.reductions);
-            let plan = Plan { profile, seed, programs: u64::MAX, time: Some(share), max_executions, reductions };
+            let (max_executions, modes) = (arguments.max_executions, arguments.modes);
+            let plan = Plan { profile, seed, programs: u64::MAX, time: Some(share), max_executions, modes };
             let report = fuzz(&plan, &common::engine);
             longest = longest.max(report.programs);
             totals = (totals.0 + report.programs, totals.1 + report.executions, totals.2 + report.classes);
@@ -97,7 +97,7 @@ fn random(arguments: &Arguments) -> bool {
 }
 
 fn files(arguments: &Arguments) -> bool {
-    arguments.files.iter().all(|file| match check_file(file, arguments.reductions) {
+    arguments.files.iter().all(|file| match check_file(file, arguments.modes) {
         Ok(line) => {
             println!("{file}: {line}");
             true
@@ -109,11 +109,11 @@ fn files(arguments: &Arguments) -> bool {
     })
 }
 
-fn check_file(file: &str, reductions: &[Reduction]) -> Result<String, String> {
+fn check_file(file: &str, modes: &[Mode]) -> Result<String, String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let program: Program = text.parse().map_err(|error| format!("{error}"))?;
     let machine = LitmusMachine::new(program.clone())?;
     let found = enumerate(machine, 10_000_000).map_err(|why| format!("too large: {why:?}"))?;
-    check(&program, &found, reductions, &common::engine).map_err(|disagreement| disagreement.to_string())?;
+    check(&program, &found, modes, &common::engine).map_err(|disagreement| disagreement.to_string())?;
     Ok(format!("{} interleavings, {} classes: no disagreement", found.executions, found.classes.len()))
 }

@@ -4,17 +4,19 @@
 //! here, and the class of each execution is computed by the oracle's own definition. Then:
 //!
 //! - every execution must be possible and maximal;
-//! - no class may be missing; without reduction every interleaving is explored, with a reduction every class once; and an
-//!   optimal one must not even start an execution that turns out to be equivalent to another;
+//! - no class may be missing; without reduction every interleaving is explored, with a reduction every class once (the
+//!   classes of a coarser equivalence, if one is asked for); and an optimal one must not even start an execution that
+//!   turns out to be equivalent to another;
 //! - complete and blocked executions, violations and bounds must be the same;
 //! - a data race must be reported iff some class has one;
 //! - a reported violation must show when its schedule is run again.
 
 use crate::dependence::ClassKey;
-use crate::enumerate::{Enumeration, Run};
+use crate::enumerate::{Class, Enumeration, Run};
 use crate::litmus::Program;
 use crate::machine::LitmusMachine;
 use crate::race::find_race;
+use crate::relaxation::{HardBytes, Relaxation};
 use selvedge_ir::EntityRef;
 use selvedge_machine::verdict::{Exploration, Found};
 use selvedge_machine::{ThreadId, ViolationKind};
@@ -32,19 +34,37 @@ pub enum Reduction {
     Optimal,
 }
 
-impl Reduction {
-    /// All of them.
-    pub const ALL: &'static [Reduction] = &[Reduction::None, Reduction::Source, Reduction::Optimal];
+/// What an engine is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mode {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// How much is left out.
+    pub reduction: Reduction,
+    /// What counts as equivalent.
+    pub relaxation: Relaxation,
+}
 
-    /// Those with this name: `naive`, `source`, `optimal` or `all`.
-    pub fn named(name: &str) -> Option<&'static [Reduction]> {
-        match name {
-            "naive" => Some(&[Reduction::None]),
-            "source" => Some(&[Reduction::Source]),
-            "optimal" => Some(&[Reduction::Optimal]),
-            "all" => Some(Reduction::ALL),
-            _ => None,
-        }
+/// All modes.
+pub const MODES: &[Mode] = {
+    use Reduction::*;
+    let (ifaa, observers) = (Relaxation { ifaa: true, observers: false }, Relaxation { ifaa: false, observers: true });
+    let both = Relaxation { ifaa: true, observers: true };
+    &[
+        Mode { name: "naive", reduction: None, relaxation: Relaxation::NONE },
+        Mode { name: "source", reduction: Source, relaxation: Relaxation::NONE },
+        Mode { name: "optimal", reduction: Optimal, relaxation: Relaxation::NONE },
+        Mode { name: "source-ifaa", reduction: Source, relaxation: ifaa },
+        Mode { name: "ifaa", reduction: Optimal, relaxation: ifaa },
+        Mode { name: "observers", reduction: Optimal, relaxation: observers },
+        Mode { name: "ifaa-observers", reduction: Optimal, relaxation: both },
+    ]
+};
+
+impl Mode {
+    /// The mode with this name.
+    pub fn named(name: &str) -> Option<&'static Mode> {
+        MODES.iter().find(|mode| mode.name == name)
     }
 }
 
@@ -93,27 +113,22 @@ pub enum Subject {
 pub struct Disagreement {
     /// On what.
     pub subject: Subject,
-    /// Under which reduction.
-    pub reduction: Reduction,
+    /// In which mode.
+    pub mode: Mode,
     /// What the engine says and what is the case.
     pub details: String,
 }
 
 impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} with reduction {:?}: {}", self.subject, self.reduction, self.details)
+        write!(f, "{:?} in mode {}: {}", self.subject, self.mode.name, self.details)
     }
 }
 
 type Checked = Result<(), (Subject, String)>;
 
 /// Compares what an engine reports about a program with what the enumerator found.
-pub fn compare(
-    program: &Program,
-    found: &Enumeration,
-    explored: &Explored,
-    reduction: Reduction,
-) -> Result<(), Disagreement> {
+pub fn compare(program: &Program, found: &Enumeration, explored: &Explored, mode: Mode) -> Result<(), Disagreement> {
     let check = || -> Checked {
         if let Some(why) = explored.result.interruption {
             return Err((Subject::Interrupted, format!("{why:?}")));
@@ -123,34 +138,69 @@ pub fn compare(
         }
         // A program that stops before its first step has no execution to speak of.
         if found.longest > 0 {
-            compare_executions(program, found, explored, reduction)?;
-            compare_counts(found, explored, reduction)?;
+            let classes = Relaxed::new(program, found, mode.relaxation)?;
+            compare_executions(program, &classes, explored, mode.reduction)?;
+            compare_counts(&classes, explored, mode.reduction)?;
         }
         compare_violations(found, explored)?;
-        if reduction != Reduction::None {
+        if mode.reduction != Reduction::None {
             compare_races(found, explored)?;
         }
         compare_bounds(found, explored)?;
         explored.result.violations.iter().try_for_each(|shown| replay(program, shown))
     };
-    check().map_err(|(subject, details)| Disagreement { subject, reduction, details })
+    check().map_err(|(subject, details)| Disagreement { subject, mode, details })
 }
 
-fn compare_executions(program: &Program, found: &Enumeration, explored: &Explored, reduction: Reduction) -> Checked {
+/// The classes of a coarser equivalence.
+struct Relaxed {
+    relaxation: Relaxation,
+    hard: HardBytes,
+    /// The classes; memory is left out of their endings.
+    classes: HashMap<ClassKey, Class>,
+}
+
+impl Relaxed {
+    fn new(program: &Program, found: &Enumeration, relaxation: Relaxation) -> Result<Relaxed, (Subject, String)> {
+        let mut relaxed = Relaxed { relaxation, hard: HardBytes::default(), classes: HashMap::new() };
+        if relaxation == Relaxation::NONE {
+            relaxed.classes.clone_from(&found.classes);
+            return Ok(relaxed);
+        }
+        let mut runs = Vec::new();
+        for class in found.classes.values() {
+            let run = rerun(program, &class.schedule)?;
+            relaxed.hard.note(&run);
+            runs.push((class, run.trace));
+        }
+        for (class, trace) in runs {
+            let ending = class.ending.without_memory();
+            let empty = Class { ending: ending.clone(), executions: 0, ..class.clone() };
+            let union = relaxed.classes.entry(relaxation.key(&trace, &relaxed.hard)).or_insert(empty);
+            union.executions += class.executions;
+            assert_eq!(union.ending, ending, "executions that are equivalent in a coarser sense end in the same way");
+        }
+        Ok(relaxed)
+    }
+}
+
+fn compare_executions(program: &Program, all: &Relaxed, explored: &Explored, reduction: Reduction) -> Checked {
     let mut times: HashMap<ClassKey, u64> = HashMap::new();
     for steps in &explored.executions {
         let run = rerun(program, steps)?;
         if let Some(thread) = run.sc.threads().find(|&thread| run.sc.enabled(thread)) {
             return Err((Subject::NotMaximal, format!("{thread} can go on after {}", listed(steps))));
         }
-        let key = run.trace.key();
-        let Some(class) = found.classes.get(&key) else {
-            return Err((Subject::Impossible, format!("no interleaving is equivalent to {}", listed(steps))));
+        let key = match all.relaxation {
+            Relaxation::NONE => run.trace.key(),
+            relaxation => relaxation.key(&run.trace, &all.hard),
         };
-        assert_eq!(class.ending, run.ending(), "equivalent executions end in the same way");
+        if !all.classes.contains_key(&key) {
+            return Err((Subject::Impossible, format!("no interleaving is equivalent to {}", listed(steps))));
+        }
         *times.entry(key).or_default() += 1;
     }
-    for (key, class) in &found.classes {
+    for (key, class) in &all.classes {
         match (times.get(key), reduction) {
             (None, _) => {
                 let which = format!("{}, which ends with {:?}", listed(&class.schedule), class.ending);
@@ -172,10 +222,10 @@ fn compare_executions(program: &Program, found: &Enumeration, explored: &Explore
     }
 }
 
-fn compare_counts(found: &Enumeration, explored: &Explored, reduction: Reduction) -> Checked {
+fn compare_counts(all: &Relaxed, explored: &Explored, reduction: Reduction) -> Checked {
     let weight = |executions: u64| if reduction == Reduction::None { executions } else { 1 };
     let count = |complete: bool| -> u64 {
-        found.classes.values().filter(|c| c.ending.complete == complete).map(|c| weight(c.executions)).sum()
+        all.classes.values().filter(|c| c.ending.complete == complete).map(|c| weight(c.executions)).sum()
     };
     let expected = (count(true), count(false));
     let reported = (explored.result.complete, explored.result.blocked);

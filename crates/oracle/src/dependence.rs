@@ -70,14 +70,22 @@ impl Touch {
 }
 
 impl Event {
+    /// The accesses that the step makes: one, or those of its atomic section.
+    pub fn accesses(&self) -> impl Iterator<Item = (Access, Done)> + '_ {
+        let own = match self.op {
+            Op::Access(access) => Some((access, self.done)),
+            _ => None,
+        };
+        own.into_iter().chain(self.section.iter().copied())
+    }
+
     /// All bytes that the step touches.
     pub fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
-        let own = match self.op {
-            Op::Access(access) => Some(Touch::of(&access, &self.done)),
+        let freed = match self.op {
             Op::Free { addr, size } => Some(Touch { first: addr.0, end: addr.0 + size, writes: true }),
             _ => None,
         };
-        own.into_iter().chain(self.section.iter().map(|(access, done)| Touch::of(access, done)))
+        freed.into_iter().chain(self.accesses().map(|(access, done)| Touch::of(&access, &done)))
     }
 
     fn role(&self) -> Option<(Addr, Role)> {
@@ -133,12 +141,15 @@ pub struct Trace {
 impl Trace {
     /// Adds a step at the end.
     pub fn push(&mut self, event: Event) {
-        let mut before = 0;
-        for (at, earlier) in self.events.iter().enumerate() {
-            if earlier.thread == event.thread || dependent(earlier, &event) || ordered(at, earlier, &event) {
-                before |= self.before[at] | 1 << at;
-            }
-        }
+        let after = |at: usize, earlier: &Event| dependent(earlier, &event) || ordered(at, earlier, &event);
+        let before = predecessors(&self.events, &self.before, &event, after);
+        self.events.push(event);
+        self.before.push(before);
+    }
+
+    /// Adds a step at the end that comes after those earlier steps of other threads that `after` says.
+    pub fn push_after(&mut self, event: Event, after: impl Fn(usize, &Event) -> bool) {
+        let before = predecessors(&self.events, &self.before, &event, after);
         self.events.push(event);
         self.before.push(before);
     }
@@ -168,6 +179,11 @@ impl Trace {
         let own = self.events.iter().enumerate().filter(|(_, event)| event.thread == thread);
         own.fold(0, |set, (at, _)| set | 1 << at)
     }
+}
+
+fn predecessors(events: &[Event], before: &[StepSet], event: &Event, after: impl Fn(usize, &Event) -> bool) -> StepSet {
+    let direct = |&(at, earlier): &(usize, &Event)| earlier.thread == event.thread || after(at, earlier);
+    events.iter().enumerate().filter(direct).fold(0, |set, (at, _)| set | before[at] | 1 << at)
 }
 
 /// Names an equivalence class: equal for two executions of a program iff they are equivalent.

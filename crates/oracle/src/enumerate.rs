@@ -12,8 +12,8 @@ use std::collections::HashMap;
 /// How an execution ends; equal for equivalent executions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ending {
-    /// Whether nothing was in the way: no assumption, no bound, and no thread waits, unless the process has ended. An
-    /// execution that a violation cut short counts as complete.
+    /// Whether nothing was in the way: no assumption, no bound, and no thread waits (even if the process has ended and it
+    /// is no deadlock). An execution that a violation cut short counts as complete.
     pub complete: bool,
     /// What went wrong: kind and message, sorted.
     pub violations: Vec<(ViolationKind, String)>,
@@ -23,8 +23,17 @@ pub struct Ending {
     pub unsupported: Option<String>,
     /// Where each thread stands.
     pub statuses: Vec<Status>,
-    /// Registers and memory, in the machine's own encoding.
-    pub state: Vec<u64>,
+    /// What the threads have computed, in the machine's own encoding.
+    pub threads: Vec<u64>,
+    /// What is left in memory, likewise.
+    pub memory: Vec<u64>,
+}
+
+impl Ending {
+    /// The same, apart from what is left in memory.
+    pub fn without_memory(&self) -> Ending {
+        Ending { memory: Vec::new(), ..self.clone() }
+    }
 }
 
 /// A class of equivalent executions.
@@ -62,22 +71,25 @@ pub enum TooLarge {
 
 /// How the final state of a machine is noted.
 pub trait FinalState: Machine {
-    /// What all threads have computed and what memory contains; equal iff the states are.
-    fn final_state(&self) -> Vec<u64>;
+    /// What all threads have computed; equal iff they have computed the same.
+    fn final_threads(&self) -> Vec<u64>;
+
+    /// What memory contains; equal iff the contents are.
+    fn final_memory(&self) -> Vec<u64>;
 }
 
 impl FinalState for crate::LitmusMachine {
-    fn final_state(&self) -> Vec<u64> {
+    fn final_threads(&self) -> Vec<u64> {
         use selvedge_ir::EntityRef;
-        let threads = (0..self.program().threads.len()).map(ThreadId::new);
-        let mut state: Vec<u64> = threads.flat_map(|thread| *self.registers(thread)).collect();
-        for var in self.bytes() {
-            match var {
-                Some(bytes) => state.extend(bytes.iter().map(|&byte| u64::from(byte))),
-                None => state.push(u64::MAX),
-            }
-        }
-        state
+        (0..self.program().threads.len()).flat_map(|thread| *self.registers(ThreadId::new(thread))).collect()
+    }
+
+    fn final_memory(&self) -> Vec<u64> {
+        let var = |bytes: Option<Vec<u8>>| match bytes {
+            Some(bytes) => bytes.into_iter().map(u64::from).collect(),
+            None => vec![u64::MAX],
+        };
+        self.bytes().into_iter().flat_map(var).collect()
     }
 }
 
@@ -260,14 +272,15 @@ impl Ending {
             statuses.pop();
         }
         let has = |status| statuses.contains(&status);
-        let waits = has(Status::Ready) && !has(Status::Stopped) && !machine.exited();
+        let waits = has(Status::Ready) && !has(Status::Stopped);
         Ending {
             complete: !has(Status::AssumeBlocked) && !waits,
             violations: Vec::new(),
             bounds: Vec::new(),
             unsupported: None,
             statuses,
-            state: machine.final_state(),
+            threads: machine.final_threads(),
+            memory: machine.final_memory(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! One random program after another, until an engine is wrong.
 
-use crate::check::{Disagreement, Explored, Reduction, Subject, compare};
+use crate::check::{Disagreement, Explored, Mode, Subject, compare};
 use crate::enumerate::{Enumeration, enumerate};
 use crate::generate::{Profile, generate};
 use crate::litmus::Program;
@@ -10,8 +10,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// An engine: explores a program with a reduction, and gives up after so many executions.
-pub type Engine<'a> = &'a dyn Fn(LitmusMachine, Reduction, u64) -> Explored;
+/// An engine: explores a program in a mode, and gives up after so many executions.
+pub type Engine<'a> = &'a dyn Fn(LitmusMachine, Mode, u64) -> Explored;
 
 /// Which programs are tried, and how many.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Programs with more interleavings than this are not tried.
     pub max_executions: u64,
-    /// The reductions to try.
-    pub reductions: &'static [Reduction],
+    /// What the engine is asked to do.
+    pub modes: &'static [Mode],
 }
 
 /// What came out.
@@ -79,7 +79,7 @@ pub fn fuzz(plan: &Plan, engine: Engine<'_>) -> FuzzReport {
         report.programs += 1;
         report.executions += found.executions;
         report.classes += found.classes.len() as u64;
-        if let Err(disagreement) = check(&program, &found, plan.reductions, engine) {
+        if let Err(disagreement) = check(&program, &found, plan.modes, engine) {
             let (program, disagreement) = shrunk(&program, disagreement, engine);
             report.failure = Some(Failure { profile: plan.profile.name, seed, disagreement, program });
             break;
@@ -89,30 +89,20 @@ pub fn fuzz(plan: &Plan, engine: Engine<'_>) -> FuzzReport {
 }
 
 /// Compares an engine with the enumerator on one program.
-pub fn check(
-    program: &Program,
-    found: &Enumeration,
-    reductions: &[Reduction],
-    engine: Engine<'_>,
-) -> Result<(), Disagreement> {
-    reductions.iter().try_for_each(|&reduction| check_one(program, found, reduction, engine))
+pub fn check(program: &Program, found: &Enumeration, modes: &[Mode], engine: Engine<'_>) -> Result<(), Disagreement> {
+    modes.iter().try_for_each(|&mode| check_one(program, found, mode, engine))
 }
 
-fn check_one(
-    program: &Program,
-    found: &Enumeration,
-    reduction: Reduction,
-    engine: Engine<'_>,
-) -> Result<(), Disagreement> {
+fn check_one(program: &Program, found: &Enumeration, mode: Mode, engine: Engine<'_>) -> Result<(), Disagreement> {
     let machine = LitmusMachine::new(program.clone()).expect("the program was enumerated");
     // More executions than there are interleavings cannot be right: no need to wait for an engine that does not end.
-    let explored = catch_unwind(AssertUnwindSafe(|| engine(machine, reduction, found.executions + 1)));
+    let explored = catch_unwind(AssertUnwindSafe(|| engine(machine, mode, found.executions + 1)));
     match explored {
-        Ok(explored) => compare(program, found, &explored, reduction),
+        Ok(explored) => compare(program, found, &explored, mode),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            Err(Disagreement { subject: Subject::Panic, reduction, details: text.to_owned() })
+            Err(Disagreement { subject: Subject::Panic, mode, details: text.to_owned() })
         }
     }
 }
@@ -127,7 +117,7 @@ fn shrunk(program: &Program, disagreement: Disagreement, engine: Engine<'_>) -> 
         if found.classes.values().any(|class| class.ending.unsupported.is_some()) {
             return false;
         }
-        match check_one(candidate, &found, latest.reduction, engine) {
+        match check_one(candidate, &found, latest.mode, engine) {
             Err(other) if other.subject == latest.subject => {
                 latest = other;
                 true

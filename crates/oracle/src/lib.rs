@@ -6,6 +6,7 @@
 //! | `text.rs` | their text form: printer and parser |
 //! | `machine.rs` | how they run: the front end that yields Ops |
 //! | `dependence.rs` | which steps depend on each other, and which executions are therefore equivalent |
+//! | `relaxation.rs` | coarser equivalences, in which conflicts that nobody notices order nothing |
 //! | `race.rs` | which executions have a data race |
 //! | `enumerate.rs` | every interleaving, and the classes that they fall into |
 //! | `generate.rs` | random programs |
@@ -24,6 +25,7 @@ pub mod generate;
 pub mod litmus;
 pub mod machine;
 pub mod race;
+pub mod relaxation;
 pub mod shrink;
 pub mod text;
 

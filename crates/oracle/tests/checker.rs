@@ -3,7 +3,7 @@
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{Bound, SourceSpan, ThreadId, Violation, ViolationKind};
-use selvedge_oracle::check::{Explored, Reduction, Subject, compare};
+use selvedge_oracle::check::{Explored, Mode, Subject, compare};
 use selvedge_oracle::fuzz::{Plan, fuzz};
 use selvedge_oracle::{Enumeration, LitmusMachine, Program, enumerate};
 
@@ -53,7 +53,7 @@ fn spoilt(spoil: impl Fn(&mut Explored)) -> Option<Subject> {
     let program: Program = PROGRAM.parse().unwrap();
     let mut explored = perfect(&program);
     spoil(&mut explored);
-    compare(&program, &found(&program), &explored, Reduction::Optimal).err().map(|wrong| wrong.subject)
+    compare(&program, &found(&program), &explored, *Mode::named("optimal").unwrap()).err().map(|wrong| wrong.subject)
 }
 
 #[test]
@@ -128,8 +128,14 @@ fn a_failing_program_is_shrunk_to_its_cause() {
         perfect(machine.program())
     };
     let profile = selvedge_oracle::generate::profile("rmw").unwrap();
-    let reductions = &[Reduction::Optimal];
-    let plan = Plan { profile, seed: 1, programs: 100, time: None, max_executions: 300, reductions };
+    let plan = Plan {
+        profile,
+        seed: 1,
+        programs: 100,
+        time: None,
+        max_executions: 300,
+        modes: &selvedge_oracle::check::MODES[2..3],
+    };
     let failure = fuzz(&plan, &engine).failure.expect("some program has a compare-and-exchange");
     assert_eq!(failure.disagreement.subject, Subject::Panic);
     assert!(failure.disagreement.details.contains("cannot compare and exchange"));

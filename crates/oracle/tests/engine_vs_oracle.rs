@@ -4,7 +4,7 @@
 
 mod common;
 
-use selvedge_oracle::check::Reduction;
+use selvedge_oracle::check::MODES;
 use selvedge_oracle::fuzz::{Plan, fuzz};
 use selvedge_oracle::generate::profile;
 
@@ -12,7 +12,7 @@ fn agree(name: &str, programs: u64) {
     let profile = profile(name).expect("the profile exists");
     // A few programs with many interleavings, and many with few.
     for (seed, programs, max_executions) in [(0, programs / 20, 10_000), (1_000_000, programs, 400)] {
-        let plan = Plan { profile, seed, programs, time: None, max_executions, reductions: Reduction::ALL };
+        let plan = Plan { profile, seed, programs, time: None, max_executions, modes: MODES };
         let report = fuzz(&plan, &common::engine);
         if let Some(failure) = report.failure {
             panic!("the engine is wrong about this program:\n{failure}");

@@ -2,8 +2,8 @@
 
 use selvedge_machine::ThreadId;
 use selvedge_oracle::LitmusMachine;
-use selvedge_oracle::check::{Explored, Reduction};
-use selvedge_trace::{Algorithm, Observer, Options, explore_with};
+use selvedge_oracle::check::{Explored, Mode, Reduction};
+use selvedge_trace::{Algorithm, Observer, Options, Reductions, explore_with};
 
 #[derive(Default)]
 struct Recorder {
@@ -20,9 +20,9 @@ impl Observer for Recorder {
     }
 }
 
-/// Explores a program with the algorithm that has this reduction.
-pub fn engine(machine: LitmusMachine, reduction: Reduction, max_executions: u64) -> Explored {
-    let algorithm = match reduction {
+/// Explores a program in a mode.
+pub fn engine(machine: LitmusMachine, mode: Mode, max_executions: u64) -> Explored {
+    let algorithm = match mode.reduction {
         Reduction::None => Algorithm::Naive,
         Reduction::Source => Algorithm::Source,
         Reduction::Optimal => Algorithm::Optimal,
@@ -30,6 +30,7 @@ pub fn engine(machine: LitmusMachine, reduction: Reduction, max_executions: u64)
     let options = Options {
         algorithm,
         all: true,
+        reductions: Reductions { ifaa: mode.relaxation.ifaa, observers: mode.relaxation.observers },
         check_invariants: true,
         max_executions: Some(max_executions),
         ..Options::default()
