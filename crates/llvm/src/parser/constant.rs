@@ -449,7 +449,7 @@ impl<'a> Parser<'a> {
 }
 
 /// The low `bits` bits.
-pub(crate) fn cut_to(value: u128, bits: u32) -> u128 {
+fn cut_to(value: u128, bits: u32) -> u128 {
     if bits >= 128 { value } else { value & ((1u128 << bits) - 1) }
 }
 

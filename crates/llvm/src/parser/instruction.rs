@@ -224,8 +224,13 @@ impl<'a> Parser<'a> {
     }
 
     fn ret(&mut self, at: u32) -> Read<'a> {
-        let value = if self.eat_word("void")? { None } else { Some(self.typed_operand()?) };
-        let ty = value.map_or(TypeTable::VOID, |value| value.ty);
+        // `ret void` returns nothing, but `ret void ()* @f` returns a pointer: the whole type must be read.
+        let ty = self.ty()?;
+        let value = match ty {
+            TypeTable::VOID => None,
+            _ if self.is_sized_value(ty) => Some(self.operand(ty)?),
+            _ => return self.wrong(at, "there are no values of this type"),
+        };
         self.want(self.function.result == Some(ty), at, "this is not the function's result type")?;
         Ok((Op::Ret(value), TypeTable::VOID))
     }

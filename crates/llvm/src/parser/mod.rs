@@ -31,6 +31,7 @@ use crate::error::{Fault, Parsed};
 use crate::lexer::{Lexer, Token};
 use crate::types::{NamedId, TypeId};
 use function::FunctionState;
+pub(crate) use function::describe as describe_local;
 use rustc_hash::FxHashMap;
 
 /// How deeply types, constants and metadata may nest.
@@ -188,14 +189,6 @@ impl<'a> Parser<'a> {
         let at = self.start;
         let value = self.unsigned()?;
         u32::try_from(value).map_err(|_| Fault::syntax(at, "this number is too large"))
-    }
-
-    /// `(N)`.
-    fn unsigned_in_parens(&mut self) -> Parsed<u64> {
-        self.expect(b'(')?;
-        let value = self.unsigned()?;
-        self.expect(b')')?;
-        Ok(value)
     }
 
     /// Skips `( ... )` with everything inside.
