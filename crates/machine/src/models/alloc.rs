@@ -183,3 +183,65 @@ fn usable_size(call: &mut Call<'_>) -> Answer {
         addr => freeable(call, addr),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{Addr, Op, ViolationKind};
+
+    #[test]
+    fn what_is_freed_has_to_be_a_live_heap_object() {
+        let mut host = Fake::new();
+        let object = host.call("malloc", &[16]);
+        let global = host.global(8);
+        assert_eq!(host.violation("free", &[object + 8]).0, ViolationKind::InvalidFree);
+        assert_eq!(host.violation("free", &[global.0]).0, ViolationKind::InvalidFree);
+        assert_eq!(host.violation("free", &[12]).0, ViolationKind::InvalidFree);
+        assert_eq!(host.call("free", &[0]), 0);
+        assert_eq!(host.call("free", &[object]), 0);
+        assert_eq!(host.violation("free", &[object]).0, ViolationKind::DoubleFree);
+        assert_eq!(host.violation("_ZdlPv", &[object]).0, ViolationKind::DoubleFree);
+    }
+
+    #[test]
+    fn freeing_what_others_can_reach_is_an_op() {
+        let mut host = Fake::with_threads();
+        let object = host.call("malloc", &[16]);
+        host.memory.publish(Addr(object));
+        host.call("free", &[object]);
+        assert_eq!(host.ops, [Op::Free { addr: Addr(object), size: 16 }]);
+    }
+
+    #[test]
+    fn reallocation_moves_what_was_written() {
+        for visible in [false, true] {
+            let mut host = if visible { Fake::with_threads() } else { Fake::new() };
+            let old = host.call("malloc", &[16]);
+            host.store(Addr(old), 8, 77);
+            host.memory.publish(Addr(old));
+            let new = host.call("realloc", &[old, 32]);
+            assert_eq!(host.load(Addr(new), 8), 77);
+            assert!(host.memory.load(host.thread, Addr(new + 8), 8, false).is_err(), "never written");
+            let freed = matches!(host.ops.last(), Some(Op::Free { addr, .. }) if addr.0 == old);
+            assert_eq!(freed, visible);
+        }
+    }
+
+    #[test]
+    fn zeroed_aligned_and_failing_allocations() {
+        let mut host = Fake::new();
+        let object = host.call("calloc", &[3, 8]);
+        assert_eq!(host.load(Addr(object + 16), 8), 0);
+        assert_eq!(host.call("calloc", &[1 << 40, 1 << 40]), 0);
+        assert_eq!(host.call("aligned_alloc", &[64, 100]) % 64, 0);
+        assert_eq!(host.call("aligned_alloc", &[3, 100]), 0);
+        let place = host.heap(8);
+        assert_eq!(host.call("posix_memalign", &[place.0, 4, 8]), 22);
+        assert_eq!(host.call("posix_memalign", &[place.0, 4096, 8]), 0);
+        assert!(host.unsupported("malloc", &[1 << 60]).contains("bytes"));
+        host.options.malloc_may_fail = true;
+        host.outcomes = vec![1];
+        assert_eq!(host.call("malloc", &[8]), 0);
+        assert_ne!(host.call("malloc", &[8]), 0);
+    }
+}

@@ -193,3 +193,57 @@ fn fence(call: &mut Call<'_>, number: i32) -> Answer {
         order => call.op(Op::Fence { order }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{Access, Addr, Op};
+    use selvedge_ir::Order;
+
+    #[test]
+    fn every_width_does_what_it_says() {
+        for size in [1u8, 2, 4, 8] {
+            let mut host = Fake::with_threads();
+            let (object, expected) = (host.global(8), host.heap(8));
+            let top = u64::MAX >> (64 - 8 * size);
+            let mut call = |name: &str, args: &[u64]| host.call(&format!("__atomic_{name}_{size}"), args);
+            call("store", &[object.0, u64::MAX, 3]);
+            assert_eq!(call("load", &[object.0, 2]), top);
+            assert_eq!(call("fetch_add", &[object.0, 2, 0]), top);
+            assert_eq!(call("add_fetch", &[object.0, 2, 0]), 3);
+            assert_eq!(call("fetch_nand", &[object.0, 1, 5]), 3);
+            assert_eq!(call("exchange", &[object.0, 9, 4]), top - 1);
+            host.store(expected, size, 8);
+            let name = format!("__atomic_compare_exchange_{size}");
+            assert_eq!(host.call(&name, &[object.0, expected.0, 1, 5, 5]), 0);
+            assert_eq!(host.load(expected, size), 9);
+            assert_eq!(host.call(&name, &[object.0, expected.0, 1, 5, 5]), 1);
+            assert_eq!(host.load(object, size), 1);
+            let orders: Vec<_> = host
+                .ops
+                .iter()
+                .map(|op| match op {
+                    Op::Access(Access { order, size: n, .. }) if *n == size => *order,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            use Order::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+            assert_eq!(orders, [Release, Acquire, Relaxed, Relaxed, SeqCst, AcqRel, SeqCst, SeqCst]);
+        }
+    }
+
+    #[test]
+    fn generic_functions_work_for_sizes_of_registers() {
+        let mut host = Fake::with_threads();
+        let (object, a, b) = (host.global(8), host.heap(8), host.heap(8));
+        host.store(a, 8, 5);
+        host.call("__atomic_store", &[8, object.0, a.0, 5]);
+        host.call("__atomic_exchange", &[8, object.0, a.0, b.0, 5]);
+        assert_eq!(host.load(b, 8), 5);
+        assert_eq!(host.call("__atomic_compare_exchange", &[8, object.0, b.0, a.0, 5, 0]), 1);
+        host.call("__atomic_load", &[8, object.0, b.0, 5]);
+        assert_eq!(host.load(Addr(b.0), 8), 5);
+        assert!(host.unsupported("__atomic_load", &[24, object.0, b.0, 5]).contains("24 bytes"));
+        assert_eq!(host.call("__atomic_is_lock_free", &[16, 0]), 0);
+    }
+}

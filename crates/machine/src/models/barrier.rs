@@ -62,3 +62,40 @@ fn destroy(call: &mut Call<'_>) -> Answer {
     call.poke(barrier.plus(COUNT_OFFSET), 0)?;
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+    use crate::{Access, Cond, Op, ViolationKind};
+    use selvedge_ir::CmpOp;
+
+    #[test]
+    fn the_last_of_each_round_goes_through_and_the_others_wait_for_its_end() {
+        let mut host = Fake::with_threads();
+        let barrier = host.global(32);
+        host.call("pthread_barrier_init", &[barrier.0, 0, 3]);
+        for round in 1..4 {
+            for _ in 0..2 {
+                let step = host.run("pthread_barrier_wait", &[barrier.0]).unwrap();
+                let Step::Yield(Op::Access(Access { until, .. })) = step else { panic!("{step:?}") };
+                assert_eq!(until, Some(Cond { op: CmpOp::Uge, operand: 3 * round }));
+            }
+            assert_eq!(host.int("pthread_barrier_wait", &[barrier.0]), -1);
+        }
+    }
+
+    #[test]
+    fn misuse_is_a_violation() {
+        let mut host = Fake::with_threads();
+        let barrier = host.global(32);
+        assert_eq!(host.violation("pthread_barrier_wait", &[barrier.0]).0, ViolationKind::LockMisuse);
+        assert_eq!(host.call("pthread_barrier_init", &[barrier.0, 0, 0]), 22);
+        host.call("pthread_barrier_init", &[barrier.0, 0, 2]);
+        host.run("pthread_barrier_wait", &[barrier.0]).unwrap();
+        assert_eq!(host.violation("pthread_barrier_destroy", &[barrier.0]).0, ViolationKind::LockMisuse);
+        host.call("pthread_barrier_wait", &[barrier.0]);
+        assert_eq!(host.call("pthread_barrier_destroy", &[barrier.0]), 0);
+        assert_eq!(host.violation("pthread_barrier_wait", &[barrier.0]).0, ViolationKind::LockMisuse);
+    }
+}

@@ -170,3 +170,92 @@ fn compare(call: &mut Call<'_>) -> Answer {
     }
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{Access, AccessKind, Addr, Op, ViolationKind};
+
+    fn accesses(host: &Fake) -> Vec<Access> {
+        let access = |op: &Op| match op {
+            Op::Access(access) => *access,
+            other => panic!("{other:?}"),
+        };
+        host.ops.iter().map(access).collect()
+    }
+
+    #[test]
+    fn overlapping_ranges_are_moved_in_the_right_direction() {
+        for visible in [false, true] {
+            for (to, from) in [(3, 0), (0, 3), (8, 0), (0, 8), (1, 2)] {
+                let mut host = if visible { Fake::with_threads() } else { Fake::new() };
+                let object = host.global(32);
+                for at in 0..32 {
+                    host.store(Addr(object.0 + at), 1, at);
+                }
+                host.call("memmove", &[object.0 + to, object.0 + from, 19]);
+                for at in 0..32 {
+                    let expected = if (to..to + 19).contains(&at) { at + from - to } else { at };
+                    assert_eq!(host.load(Addr(object.0 + at), 1), expected, "{to} {from} {at} {visible}");
+                }
+                assert_eq!(host.ops.is_empty(), !visible);
+            }
+        }
+    }
+
+    #[test]
+    fn visible_pieces_are_as_large_as_alignment_allows() {
+        let mut host = Fake::with_threads();
+        let (a, b) = (host.global(32), host.global(32));
+        host.call("memcpy", &[a.0 + 4, b.0 + 12, 15]);
+        let stores: Vec<_> = accesses(&host).iter().filter(|a| !a.reads()).map(|x| (x.addr.0 - a.0, x.size)).collect();
+        assert_eq!(stores, [(4, 4), (8, 8), (16, 2), (18, 1)]);
+        assert_eq!(host.ops.len(), 8);
+    }
+
+    #[test]
+    fn padding_stays_unwritten() {
+        let mut host = Fake::with_threads();
+        let (source, copy, global) = (host.heap(16), host.heap(16), host.global(16));
+        host.store(source, 4, 1);
+        host.store(Addr(source.0 + 4), 1, 2);
+        host.store(Addr(source.0 + 8), 8, 3);
+        host.store(global, 8, u64::MAX);
+        host.call("memcpy", &[copy.0, source.0, 16]);
+        assert!(host.ops.is_empty());
+        assert_eq!(host.load(Addr(copy.0 + 8), 8), 3);
+        assert!(host.memory.load(host.thread, Addr(copy.0 + 5), 1, false).is_err());
+        host.call("memcpy", &[global.0, source.0, 16]);
+        let stores: Vec<_> = accesses(&host).iter().map(|x| (x.addr.0 - global.0, x.size, x.kind)).collect();
+        let value = |value| AccessKind::Store { value };
+        assert_eq!(stores, [(0, 5, value(0x2_0000_0001)), (8, 8, value(3))]);
+    }
+
+    #[test]
+    fn fills_and_comparisons() {
+        for visible in [false, true] {
+            let mut host = if visible { Fake::with_threads() } else { Fake::new() };
+            let (a, b) = (host.global(20), host.global(20));
+            assert_eq!(host.call("memset", &[a.0 + 1, 0x1ab, 13]), a.0 + 1);
+            assert_eq!((host.load(a, 1), host.load(Addr(a.0 + 13), 1), host.load(Addr(a.0 + 14), 1)), (0, 0xab, 0));
+            assert_eq!(host.int("memcmp", &[a.0, b.0, 1]), 0);
+            assert!(host.int("memcmp", &[a.0, b.0, 20]) > 0);
+            assert!(host.int("memcmp", &[b.0, a.0, 20]) < 0);
+            assert_eq!(host.int("memcmp", &[b.0, a.0, 0]), 0);
+            host.call("memcpy", &[b.0, a.0, 20]);
+            assert_eq!(host.int("bcmp", &[a.0, b.0, 20]), 0);
+        }
+    }
+
+    #[test]
+    fn ranges_that_leave_their_object_are_noticed_before_anything_is_written() {
+        let mut host = Fake::new();
+        let (a, b) = (host.global(8), host.global(16));
+        assert_eq!(host.violation("memset", &[a.0, 1, 9]).0, ViolationKind::OutOfBounds);
+        assert_eq!(host.violation("memcpy", &[a.0, b.0, 16]).0, ViolationKind::OutOfBounds);
+        assert_eq!(host.violation("memcpy", &[0, b.0, 16]).0, ViolationKind::InvalidPointer);
+        assert_eq!(host.violation("__memcpy_chk", &[b.0, a.0, 8, 4]).0, ViolationKind::OutOfBounds);
+        assert_eq!(host.load(a, 8), 0);
+        assert_eq!(host.call("memcpy", &[0, 0, 0]), 0);
+    }
+}

@@ -92,3 +92,26 @@ fn sleep(call: &mut Call<'_>, request: Addr, until: bool) -> Answer {
     let length = if until { 0 } else { seconds.saturating_mul(SECOND).saturating_add(nanoseconds / 1000) };
     pass(call, length)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Addr;
+    use crate::models::testing::Fake;
+
+    #[test]
+    fn time_goes_on_by_looking_and_by_sleeping() {
+        let mut host = Fake::new();
+        let place = host.heap(16);
+        let look = |host: &mut Fake| {
+            host.call("clock_gettime", &[1, place.0]);
+            (host.load(place, 8), host.load(Addr(place.0 + 8), 8))
+        };
+        assert_eq!(look(&mut host), (1000, 1_000_000));
+        assert_eq!(look(&mut host), (1000, 2_000_000));
+        host.call("sleep", &[3]);
+        host.call("usleep", &[500]);
+        assert_eq!(look(&mut host), (1003, 3_500_000));
+        assert_eq!(host.call("time", &[0]), 1_600_000_003);
+        assert!(host.ops.is_empty());
+    }
+}

@@ -104,3 +104,81 @@ pub(super) fn broadcast(call: &mut Call<'_>, cond: Addr) -> Answer {
     }
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{Access, AccessKind, Op, ViolationKind};
+
+    #[test]
+    fn a_wait_is_enter_release_wake_and_take() {
+        let mut host = Fake::with_threads();
+        let (cond, mutex) = (host.global(48), host.global(40));
+        host.call("pthread_mutex_lock", &[mutex.0]);
+        host.ops.clear();
+        host.outcomes = vec![0, 1];
+        assert_eq!(host.call("pthread_cond_wait", &[cond.0, mutex.0]), 0);
+        let [wait, release, wake, take] = host.ops[..] else { panic!("{:?}", host.ops) };
+        assert_eq!((wait, wake), (Op::CondWait { cond }, Op::CondWake { cond, early: false }));
+        assert!(
+            matches!(release, Op::Access(Access { kind: AccessKind::Store { value: 0 }, addr, .. }) if addr == mutex)
+        );
+        assert!(matches!(take, Op::Access(Access { kind: AccessKind::Rmw { .. }, addr, .. }) if addr == mutex));
+        assert_eq!(host.call("pthread_mutex_unlock", &[mutex.0]), 0, "it holds the mutex again");
+    }
+
+    #[test]
+    fn a_timed_wait_may_time_out_and_may_be_woken_for_no_reason() {
+        for (spurious, outcomes, result) in
+            [(false, vec![0, 0], 110), (false, vec![0, 1], 0), (true, vec![0, 0, 0], 110), (true, vec![0, 0, 1], 0)]
+        {
+            let mut host = Fake::with_threads();
+            host.options.spurious_wakeups = spurious;
+            let (cond, mutex) = (host.global(48), host.global(40));
+            host.call("pthread_mutex_lock", &[mutex.0]);
+            host.outcomes = outcomes;
+            assert_eq!(host.call("pthread_cond_timedwait", &[cond.0, mutex.0, 0]), result);
+            assert!(host.ops.contains(&Op::CondWake { cond, early: true }));
+        }
+    }
+
+    #[test]
+    fn a_wait_needs_the_mutex() {
+        let mut host = Fake::with_threads();
+        let (cond, mutex) = (host.global(48), host.global(40));
+        assert_eq!(host.violation("pthread_cond_wait", &[cond.0, mutex.0]).0, ViolationKind::LockMisuse);
+    }
+
+    #[test]
+    fn a_signal_that_nobody_can_wait_for_is_no_op() {
+        let mut host = Fake::new();
+        let cond = host.heap(48);
+        assert_eq!(host.violation("pthread_cond_signal", &[cond.0]).0, ViolationKind::UninitialisedRead);
+        host.call("pthread_cond_init", &[cond.0, 0]);
+        host.call("pthread_cond_broadcast", &[cond.0]);
+        assert!(host.ops.is_empty());
+        host.call("pthread_cond_destroy", &[cond.0]);
+        assert_eq!(host.violation("pthread_cond_signal", &[cond.0]).0, ViolationKind::LockMisuse);
+        let mut host = Fake::with_threads();
+        let cond = host.global(48);
+        host.call("cnd_signal", &[cond.0]);
+        host.call("cnd_broadcast", &[cond.0]);
+        assert_eq!(host.ops, [Op::CondSignal { cond }, Op::CondBroadcast { cond }]);
+    }
+
+    #[test]
+    fn a_recursive_mutex_that_is_held_twice_stays_held() {
+        let mut host = Fake::with_threads();
+        let (cond, mutex) = (host.global(48), host.global(40));
+        host.store(crate::Addr(mutex.0 + 16), 4, 1);
+        host.call("pthread_mutex_lock", &[mutex.0]);
+        host.call("pthread_mutex_lock", &[mutex.0]);
+        host.ops.clear();
+        host.call("pthread_cond_wait", &[cond.0, mutex.0]);
+        assert_eq!(host.ops, [Op::CondWait { cond }, Op::CondWake { cond, early: false }]);
+        host.call("pthread_mutex_unlock", &[mutex.0]);
+        assert_ne!(host.load(mutex, 4), 0);
+        host.call("pthread_mutex_unlock", &[mutex.0]);
+        assert_eq!(host.load(mutex, 4), 0);
+    }
+}

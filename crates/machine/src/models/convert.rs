@@ -218,3 +218,79 @@ fn div(call: &mut Call<'_>) -> Answer {
         _ => call.violation(crate::ViolationKind::Arithmetic, format!("`div({a}, {b})` has no result")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{Addr, ViolationKind};
+
+    fn errno(host: &mut Fake) -> u64 {
+        let place = host.call("__errno_location", &[]);
+        host.load(Addr(place), 4)
+    }
+
+    #[test]
+    fn integers_in_every_base() {
+        let cases: &[(&str, u64, i64, &str)] = &[
+            ("  -0x1Fz", 0, -31, "z"),
+            ("0xg", 16, 0, "xg"),
+            ("0x", 0, 0, "x"),
+            ("077 ", 0, 63, " "),
+            ("zz", 36, 1295, ""),
+            ("12", 3, 5, ""),
+            ("+7", 10, 7, ""),
+            ("abc", 10, 0, "abc"),
+            ("-9223372036854775808", 10, i64::MIN, ""),
+        ];
+        for &(text, base, value, rest) in cases {
+            let mut host = Fake::new();
+            let (string, end) = (host.string(text), host.heap(8));
+            assert_eq!(host.call("strtol", &[string, end.0, base]) as i64, value, "{text}");
+            let end = host.load(end, 8);
+            assert_eq!(host.text_at(end), rest, "{text}");
+            assert_eq!(errno(&mut host), 0);
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_cut_and_reported() {
+        let mut host = Fake::new();
+        let text = host.string("99999999999999999999");
+        assert_eq!(host.call("strtol", &[text, 0, 10]), i64::MAX as u64);
+        assert_eq!(errno(&mut host), 34);
+        assert_eq!(host.call("strtoul", &[text, 0, 10]), u64::MAX);
+        let minus = host.string("-1");
+        assert_eq!(host.call("strtoul", &[minus, 0, 10]), u64::MAX);
+        assert_eq!(host.int("atoi", &[minus]), -1);
+    }
+
+    #[test]
+    fn floating_point_numbers() {
+        let cases: &[(&str, f64, &str)] = &[
+            ("  1.5e3x", 1500.0, "x"),
+            ("1e+", 1.0, "e+"),
+            (".e", 0.0, ".e"),
+            ("-.5", -0.5, ""),
+            ("-inF!", f64::NEG_INFINITY, "!"),
+        ];
+        for &(text, value, rest) in cases {
+            let mut host = Fake::new();
+            let (string, end) = (host.string(text), host.heap(8));
+            assert_eq!(f64::from_bits(host.call("strtod", &[string, end.0])), value, "{text}");
+            let end = host.load(end, 8);
+            let rest = if value == 0.0 { text } else { rest };
+            assert_eq!(host.text_at(end), rest, "{text}");
+        }
+        let mut host = Fake::new();
+        let hexadecimal = host.string("0x1p3");
+        assert!(host.unsupported("strtod", &[hexadecimal, 0]).contains("hexadecimal"));
+    }
+
+    #[test]
+    fn division_gives_both_results() {
+        let mut host = Fake::new();
+        let minus_seven = u64::from(-7i32 as u32);
+        assert_eq!(host.call("div", &[minus_seven, 2]), u64::from(-3i32 as u32) | u64::from(-1i32 as u32) << 32);
+        assert_eq!(host.violation("div", &[1, 0]).0, ViolationKind::Arithmetic);
+    }
+}

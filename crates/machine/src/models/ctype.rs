@@ -103,3 +103,24 @@ fn contents(which: u64) -> (Vec<u8>, u64) {
         _ => (characters.flat_map(|c| upper(c).to_le_bytes()).collect(), 4),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Addr;
+    use crate::models::testing::Fake;
+
+    #[test]
+    fn tables_and_functions_agree() {
+        let mut host = Fake::new();
+        let [classes, lower] = ["__ctype_b_loc", "__ctype_tolower_loc"].map(|name| host.call(name, &[]));
+        let (classes, lower) = (host.load(Addr(classes), 8), host.load(Addr(lower), 8));
+        for byte in 0..256u64 {
+            assert_eq!(host.load(Addr(classes + 2 * byte), 2) & 0x400, host.call("isalpha", &[byte]));
+            assert_eq!(host.load(Addr(lower + 4 * byte), 4), host.call("tolower", &[byte]));
+        }
+        assert_eq!(host.load(Addr(classes.wrapping_sub(256)), 2), 0, "entry -128");
+        assert_ne!(host.call("isspace", &[11]), 0);
+        assert_eq!(host.call("isspace", &[u64::from(-1i32 as u32)]), 0);
+        assert_eq!(host.call("toupper", &[u64::from(b'z')]), u64::from(b'Z'));
+    }
+}

@@ -83,3 +83,23 @@ fn pointer(call: &mut Call<'_>) -> Answer {
     let value = call.arg(1);
     put(call, if value == 0 { "0".to_owned() } else { format!("{value:#x}") }.as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Addr;
+    use crate::models::testing::Fake;
+
+    #[test]
+    fn values_are_shown_as_by_a_fresh_stream() {
+        let mut host = Fake::new();
+        let (stream, text) = (host.global(512).0, host.string("x="));
+        assert_eq!(host.call("_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", &[stream, text]), stream);
+        host.call("_ZNSolsEi", &[stream, u64::from(-3i32 as u32)]);
+        host.call("_ZNSolsEd", &[stream, 0.1f64.to_bits()]);
+        host.call("_ZNSolsEb", &[stream, 1]);
+        host.call("_ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_", &[stream]);
+        host.call("_ZNSolsEPFRSoS_E", &[stream, 0x7000]);
+        assert_eq!(host.output, "x=-30.11\n");
+        assert_eq!(host.calls, [(Addr(0x7000), vec![stream])]);
+    }
+}

@@ -102,3 +102,40 @@ pub(super) fn destroy_values(call: &mut Call<'_>) -> Answer<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Addr;
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+
+    fn key(host: &mut Fake, destructor: u64) -> u64 {
+        let place = host.heap(4);
+        assert_eq!(host.call("pthread_key_create", &[place.0, destructor]), 0);
+        host.load(place, 4)
+    }
+
+    #[test]
+    fn values_are_kept_and_destroyed_at_the_end_of_the_thread() {
+        let mut host = Fake::new();
+        let (a, b, c) = (key(&mut host, 0x7000), key(&mut host, 0), key(&mut host, 0x7001));
+        assert_eq!(host.call("pthread_getspecific", &[a]), 0);
+        for (key, value) in [(c, 30), (a, 10), (b, 20), (a, 11)] {
+            assert_eq!(host.call("pthread_setspecific", &[key, value]), 0);
+        }
+        assert_eq!(host.call("pthread_getspecific", &[a]), 11);
+        assert!(matches!(host.run("pthread_exit", &[5]), Ok(Step::ExitThread(5))));
+        assert_eq!(host.calls, [(Addr(0x7001), vec![30]), (Addr(0x7000), vec![11])]);
+    }
+
+    #[test]
+    fn a_deleted_key_has_no_destructor_and_no_use() {
+        let mut host = Fake::new();
+        let key = key(&mut host, 0x7000);
+        host.call("tss_set", &[key, 1]);
+        assert_eq!(host.call("pthread_key_delete", &[key]), 0);
+        assert_eq!(host.call("pthread_setspecific", &[key, 1]), 22);
+        host.run("pthread_exit", &[0]).unwrap();
+        assert!(host.calls.is_empty());
+    }
+}

@@ -102,3 +102,26 @@ fn modf(call: &mut Call<'_>) -> Answer {
     let fraction = if x.is_infinite() { 0.0 } else { x - whole };
     Ok(fraction.copysign(x).to_bits())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Addr;
+    use crate::models::testing::Fake;
+
+    #[test]
+    fn numbers_are_taken_apart_and_put_together() {
+        let mut host = Fake::new();
+        let place = host.heap(8);
+        for x in [1.0f64, 0.75, -10.5, 1e300, 5e-324, 1e-310] {
+            let fraction = f64::from_bits(host.call("frexp", &[x.to_bits(), place.0]));
+            let exponent = host.load(place, 4) as u32 as i32;
+            assert!((0.5..1.0).contains(&fraction.abs()), "{x}");
+            let back = host.call("ldexp", &[fraction.to_bits(), u64::from(exponent as u32)]);
+            assert_eq!(f64::from_bits(back), x);
+        }
+        assert_eq!(f64::from_bits(host.call("modf", &[(-2.25f64).to_bits(), place.0])), -0.25);
+        assert_eq!(f64::from_bits(host.load(Addr(place.0), 8)), -2.0);
+        assert_eq!(f64::from_bits(host.call("pow", &[2f64.to_bits(), 10f64.to_bits()])), 1024.0);
+        assert_eq!(f32::from_bits(host.call("sqrtf", &[u64::from(9f32.to_bits())]) as u32), 3.0);
+    }
+}

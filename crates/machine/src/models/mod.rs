@@ -35,6 +35,8 @@ mod semaphore;
 mod sort;
 mod stdio;
 mod strings;
+#[cfg(test)]
+mod testing;
 mod threads;
 mod unsupported;
 mod verifier;

@@ -191,3 +191,118 @@ fn spin_unlock(call: &mut Call<'_>) -> Answer {
         _ => release(call, lock),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+    use crate::{Access, AccessKind, Addr, Cond, Op, Purpose, ThreadId, ViolationKind};
+    use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
+
+    fn access(addr: Addr, kind: AccessKind, order: Order, purpose: Purpose) -> Access {
+        Access { addr, size: 4, order, purpose, raw: false, kind, until: None }
+    }
+
+    #[test]
+    fn a_visible_mutex_is_an_exchange_that_waits_and_a_store() {
+        let mut host = Fake::with_threads();
+        host.thread = ThreadId::new(3);
+        let mutex = host.global(40);
+        assert_eq!(host.call("pthread_mutex_lock", &[mutex.0]), 0);
+        assert_eq!(host.load(mutex, 4), 5);
+        assert_eq!(host.call("pthread_mutex_unlock", &[mutex.0]), 0);
+        let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: 5, used: true };
+        let lock = Access {
+            until: Some(Cond { op: CmpOp::Ule, operand: 1 }),
+            ..access(mutex, take, Order::Acquire, Purpose::Lock)
+        };
+        let unlock = access(mutex, AccessKind::Store { value: 0 }, Order::Release, Purpose::Unlock);
+        assert_eq!(host.ops, [Op::Access(lock), Op::Access(unlock)]);
+    }
+
+    #[test]
+    fn a_private_mutex_needs_no_op_unless_its_owner_waits_for_itself() {
+        let mut host = Fake::new();
+        let mutex = host.heap(40);
+        host.call("pthread_mutex_init", &[mutex.0, 0]);
+        host.call("pthread_mutex_lock", &[mutex.0]);
+        assert!(host.ops.is_empty());
+        let step = host.run("pthread_mutex_lock", &[mutex.0]).unwrap();
+        assert!(matches!(step, Step::Yield(Op::Access(Access { until: Some(_), .. }))), "{step:?}");
+    }
+
+    #[test]
+    fn kinds_differ_when_the_owner_comes_again() {
+        for (kind, again, try_again, foreign) in [(1, 0, 0, 1), (2, 35, 16, 1)] {
+            let mut host = Fake::with_threads();
+            let mutex = host.global(40);
+            host.store(Addr(mutex.0 + 16), 4, kind); // As a static initialiser does.
+            assert_eq!(host.call("pthread_mutex_unlock", &[mutex.0]), foreign, "EPERM");
+            assert_eq!(host.call("pthread_mutex_lock", &[mutex.0]), 0);
+            assert_eq!(host.call("pthread_mutex_lock", &[mutex.0]), again);
+            assert_eq!(host.call("pthread_mutex_trylock", &[mutex.0]), try_again);
+            while host.load(mutex, 4) != 0 {
+                assert_eq!(host.call("pthread_mutex_unlock", &[mutex.0]), 0);
+            }
+            assert_eq!(host.ops.len(), 2, "only the outermost lock and unlock are visible");
+        }
+    }
+
+    #[test]
+    fn attributes_give_the_kind() {
+        let mut host = Fake::new();
+        let (mutex, attr) = (host.heap(40), host.heap(4));
+        host.call("pthread_mutexattr_init", &[attr.0]);
+        host.call("pthread_mutexattr_settype", &[attr.0, 1]);
+        host.call("pthread_mutex_init", &[mutex.0, attr.0]);
+        assert_eq!(host.call("pthread_mutex_lock", &[mutex.0]), 0);
+        assert_eq!(host.call("pthread_mutex_lock", &[mutex.0]), 0);
+        assert_eq!(host.call("pthread_mutexattr_settype", &[attr.0, 9]), 22);
+    }
+
+    #[test]
+    fn what_is_held_by_another_thread_is_busy_or_times_out() {
+        let mut host = Fake::with_threads();
+        let mutex = host.global(40);
+        host.store(mutex, 4, 7);
+        assert_eq!(host.call("pthread_mutex_trylock", &[mutex.0]), 16);
+        assert_eq!(host.call("pthread_mutex_timedlock", &[mutex.0, 0]), 110);
+        assert_eq!(host.call("mtx_trylock", &[mutex.0]), 1);
+        assert_eq!(host.call("mtx_timedlock", &[mutex.0, 0]), 4);
+        assert!(matches!(host.run("pthread_mutex_lock", &[mutex.0]), Ok(Step::Yield(_))));
+    }
+
+    #[test]
+    fn misuse_is_a_violation() {
+        let mut host = Fake::with_threads();
+        let mutex = host.global(40);
+        let (kind, message) = host.violation("pthread_mutex_unlock", &[mutex.0]);
+        assert_eq!(kind, ViolationKind::LockMisuse);
+        assert!(message.contains("`m`"), "{message}");
+        host.call("pthread_mutex_lock", &[mutex.0]);
+        assert_eq!(host.violation("pthread_mutex_destroy", &[mutex.0]).0, ViolationKind::LockMisuse);
+        let mutex = host.global(40);
+        host.call("pthread_mutex_destroy", &[mutex.0]);
+        for name in ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_destroy"] {
+            assert_eq!(host.load(mutex, 4), 1);
+            assert_eq!(host.violation(name, &[mutex.0]).0, ViolationKind::LockMisuse, "{name}");
+            host.store(mutex, 4, 1);
+        }
+        host.call("pthread_mutex_init", &[mutex.0, 0]);
+        assert_eq!(host.call("pthread_mutex_lock", &[mutex.0]), 0);
+        let never = host.heap(40);
+        assert_eq!(host.violation("pthread_mutex_lock", &[never.0]).0, ViolationKind::UninitialisedRead);
+        assert_eq!(host.violation("pthread_mutex_unlock", &[0]).0, ViolationKind::InvalidPointer);
+    }
+
+    #[test]
+    fn spin_locks_do_not_look_behind_their_word() {
+        let mut host = Fake::new();
+        let lock = host.heap(4);
+        host.call("pthread_spin_init", &[lock.0, 0]);
+        assert_eq!(host.call("pthread_spin_lock", &[lock.0]), 0);
+        assert_eq!(host.call("pthread_spin_trylock", &[lock.0]), 16);
+        assert_eq!(host.call("pthread_spin_unlock", &[lock.0]), 0);
+        assert_eq!(host.violation("pthread_spin_unlock", &[lock.0]).0, ViolationKind::LockMisuse);
+    }
+}

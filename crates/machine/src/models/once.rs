@@ -68,3 +68,44 @@ fn guard_abort(call: &mut Call<'_>) -> Answer {
     put(call, call.ptr(0).plus(1), 1, FRESH)?;
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Addr;
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+
+    #[test]
+    fn the_routine_is_called_once() {
+        for visible in [false, true] {
+            let mut host = if visible { Fake::with_threads() } else { Fake::new() };
+            let control = host.global(4);
+            host.call("pthread_once", &[control.0, 0x7000]);
+            host.call("call_once", &[control.0, 0x7000]);
+            assert_eq!(host.calls, [(Addr(0x7000), vec![])]);
+            assert_eq!(host.ops.len(), if visible { 3 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn others_wait_while_it_runs() {
+        let mut host = Fake::with_threads();
+        let control = host.global(4);
+        host.store(control, 4, 1);
+        assert!(matches!(host.run("pthread_once", &[control.0, 0x7000]), Ok(Step::Yield(_))));
+    }
+
+    #[test]
+    fn a_guard_shows_its_first_byte_when_it_is_done() {
+        let mut host = Fake::with_threads();
+        let guard = host.global(8);
+        assert_eq!(host.call("__cxa_guard_acquire", &[guard.0]), 1);
+        assert_eq!(host.load(guard, 1), 0);
+        assert!(matches!(host.run("__cxa_guard_acquire", &[guard.0]), Ok(Step::Yield(_))));
+        host.call("__cxa_guard_abort", &[guard.0]);
+        assert_eq!(host.call("__cxa_guard_acquire", &[guard.0]), 1);
+        host.call("__cxa_guard_release", &[guard.0]);
+        assert_eq!(host.load(guard, 1), 1);
+        assert_eq!(host.call("__cxa_guard_acquire", &[guard.0]), 0);
+    }
+}

@@ -109,3 +109,37 @@ fn raise(call: &mut Call<'_>) -> Answer {
         number => call.unsupported(format!("raising signal {number}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+    use crate::{Addr, ViolationKind};
+
+    #[test]
+    fn handlers_run_newest_first() {
+        let mut host = Fake::new();
+        host.call("atexit", &[0x7000]);
+        host.call("__cxa_atexit", &[0x7001, 5, 0]);
+        host.call("__cxa_thread_atexit", &[0x7002, 6, 0]);
+        assert!(matches!(host.run("exit", &[3]), Ok(Step::ExitProcess(3))));
+        assert_eq!(host.calls, [(Addr(0x7002), vec![6]), (Addr(0x7001), vec![5]), (Addr(0x7000), vec![])]);
+    }
+
+    #[test]
+    fn a_status_is_an_error_if_asked_for() {
+        let mut host = Fake::new();
+        host.options.nonzero_exit_is_error = true;
+        assert!(matches!(host.run("exit", &[0]), Ok(Step::ExitProcess(0))));
+        assert_eq!(host.violation("_exit", &[1]).0, ViolationKind::Abort);
+    }
+
+    #[test]
+    fn a_failed_assertion_says_which() {
+        let mut host = Fake::new();
+        let text = host.string("x == 1");
+        let (kind, message) = host.violation("__assert_fail", &[text, 0, 0, 0]);
+        assert_eq!((kind, message.as_str()), (ViolationKind::Assertion, "assertion `x == 1` failed"));
+        assert_eq!(host.violation("abort", &[]).0, ViolationKind::Abort);
+    }
+}

@@ -46,3 +46,21 @@ fn rand_r(call: &mut Call<'_>) -> Answer {
     call.store(place, 4, u64::from(seed))?;
     Ok(u64::from(number))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+
+    #[test]
+    fn the_numbers_are_those_of_the_gnu_c_library() {
+        let mut host = Fake::new();
+        let seed = host.heap(4);
+        host.store(seed, 4, 1);
+        let expected = [476_707_713, 1_186_278_907, 505_671_508];
+        assert_eq!([(); 3].map(|()| host.call("rand_r", &[seed.0])), expected);
+        assert_eq!(host.load(seed, 4), 3_210_001_534);
+        assert_eq!([(); 3].map(|()| host.call("rand", &[])), expected);
+        host.call("srand", &[1]);
+        assert_eq!(host.call("rand", &[]), expected[0]);
+    }
+}

@@ -138,3 +138,57 @@ fn destroy(call: &mut Call<'_>) -> Answer {
         _ => call.misuse(lock, "`{}` is destroyed while it is held"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+    use crate::{Access, AccessKind, Op, ViolationKind};
+
+    #[test]
+    fn readers_share_and_writers_do_not() {
+        let mut host = Fake::with_threads();
+        let lock = host.global(56);
+        assert_eq!(host.call("pthread_rwlock_rdlock", &[lock.0]), 0);
+        assert_eq!(host.call("pthread_rwlock_tryrdlock", &[lock.0]), 0);
+        assert_eq!(host.load(lock, 4), 2);
+        assert_eq!(host.call("pthread_rwlock_trywrlock", &[lock.0]), 16);
+        assert_eq!(host.call("pthread_rwlock_timedwrlock", &[lock.0, 0]), 110);
+        assert!(matches!(host.run("pthread_rwlock_wrlock", &[lock.0]), Ok(Step::Yield(_))));
+        host.call("pthread_rwlock_unlock", &[lock.0]);
+        host.call("pthread_rwlock_unlock", &[lock.0]);
+        assert_eq!(host.load(lock, 4), 0);
+        assert_eq!(host.call("pthread_rwlock_wrlock", &[lock.0]), 0);
+        assert_eq!(host.load(lock, 4), 0x8000_0000);
+        assert_eq!(host.call("pthread_rwlock_tryrdlock", &[lock.0]), 16);
+        assert!(matches!(host.run("pthread_rwlock_rdlock", &[lock.0]), Ok(Step::Yield(_))));
+        host.call("pthread_rwlock_unlock", &[lock.0]);
+        assert_eq!(host.load(lock, 4), 0);
+    }
+
+    #[test]
+    fn readers_do_not_look_at_what_they_change() {
+        let mut host = Fake::with_threads();
+        let lock = host.global(56);
+        host.call("pthread_rwlock_rdlock", &[lock.0]);
+        host.call("pthread_rwlock_unlock", &[lock.0]);
+        for op in &host.ops {
+            assert!(matches!(op, Op::Access(Access { kind: AccessKind::Rmw { used: false, .. }, .. })), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn misuse_is_a_violation() {
+        let mut host = Fake::with_threads();
+        let lock = host.global(56);
+        assert_eq!(host.violation("pthread_rwlock_unlock", &[lock.0]).0, ViolationKind::LockMisuse);
+        host.call("pthread_rwlock_rdlock", &[lock.0]);
+        assert_eq!(host.violation("pthread_rwlock_destroy", &[lock.0]).0, ViolationKind::LockMisuse);
+        let lock = host.global(56);
+        host.call("pthread_rwlock_destroy", &[lock.0]);
+        let names = ["rdlock", "wrlock", "tryrdlock", "trywrlock", "destroy"];
+        for name in names.map(|name| format!("pthread_rwlock_{name}")) {
+            assert_eq!(host.violation(&name, &[lock.0]).0, ViolationKind::LockMisuse, "{name}");
+        }
+    }
+}

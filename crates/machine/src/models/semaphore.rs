@@ -93,3 +93,49 @@ fn destroy(call: &mut Call<'_>) -> Answer {
         _ => Ok(0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+    use crate::{Access, AccessKind, Addr, Op, ViolationKind};
+
+    #[test]
+    fn the_value_never_falls_below_zero() {
+        let mut host = Fake::with_threads();
+        let (semaphore, value) = (host.global(32), host.heap(4));
+        host.call("sem_init", &[semaphore.0, 0, 2]);
+        assert_eq!(host.call("sem_wait", &[semaphore.0]), 0);
+        assert_eq!(host.call("sem_trywait", &[semaphore.0]), 0);
+        assert_eq!(host.int("sem_trywait", &[semaphore.0]), -1);
+        let errno = Addr(host.call("__errno_location", &[]));
+        assert_eq!(host.load(errno, 4), 11);
+        assert_eq!(host.int("sem_timedwait", &[semaphore.0, 0]), -1);
+        assert_eq!(host.load(errno, 4), 110);
+        assert!(matches!(host.run("sem_wait", &[semaphore.0]), Ok(Step::Yield(_))));
+        host.call("sem_post", &[semaphore.0]);
+        host.call("sem_getvalue", &[semaphore.0, value.0]);
+        assert_eq!(host.load(value, 4), 1);
+    }
+
+    #[test]
+    fn waiting_and_posting_do_not_look_at_the_value() {
+        let mut host = Fake::with_threads();
+        let semaphore = host.global(32);
+        host.call("sem_post", &[semaphore.0]);
+        host.call("sem_wait", &[semaphore.0]);
+        for op in &host.ops {
+            assert!(matches!(op, Op::Access(Access { kind: AccessKind::Rmw { used: false, .. }, .. })), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn a_destroyed_semaphore_is_of_no_use() {
+        let mut host = Fake::with_threads();
+        let semaphore = host.global(32);
+        host.call("sem_destroy", &[semaphore.0]);
+        for name in ["sem_wait", "sem_trywait", "sem_post", "sem_destroy"] {
+            assert_eq!(host.violation(name, &[semaphore.0]).0, ViolationKind::LockMisuse, "{name}");
+        }
+    }
+}

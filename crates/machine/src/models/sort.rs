@@ -121,3 +121,50 @@ fn search(call: &mut Call<'_>) -> Answer {
         call.commit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{Addr, Memory};
+
+    /// Compares the low halves of two words.
+    fn compare(memory: &mut Memory, args: &[u64]) -> u64 {
+        let thread = crate::main_thread();
+        let [a, b] = [args[0], args[1]].map(|addr| memory.load(thread, Addr(addr), 4, false).unwrap() as i32);
+        u64::from(a.cmp(&b) as i32 as u32)
+    }
+
+    #[test]
+    fn sorting_is_stable_and_complete() {
+        for visible in [false, true] {
+            for count in [0, 1, 2, 3, 7, 16, 33] {
+                let mut host = if visible { Fake::with_threads() } else { Fake::new() };
+                host.callback = Box::new(|memory, _, args| compare(memory, args));
+                let array = host.global(8 * count + 8);
+                let mut expected: Vec<u64> = (0..count).map(|n| (n * 7919 % 11) | n << 32).collect();
+                for (n, &value) in expected.iter().enumerate() {
+                    host.store(Addr(array.0 + 8 * n as u64), 8, value);
+                }
+                expected.sort_by_key(|value| *value as u32);
+                host.call("qsort", &[array.0, count, 8, 0x1000]);
+                let sorted: Vec<u64> = (0..count).map(|n| host.load(Addr(array.0 + 8 * n), 8)).collect();
+                assert_eq!(sorted, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn searching_finds_each_element_and_no_other() {
+        let mut host = Fake::new();
+        host.callback = Box::new(|memory, _, args| compare(memory, args));
+        let (array, key) = (host.global(40), host.global(4));
+        for n in 0..10 {
+            host.store(Addr(array.0 + 4 * n), 4, 2 * n);
+        }
+        for wanted in 0..21 {
+            host.store(key, 4, wanted);
+            let expected = if wanted % 2 == 0 && wanted < 20 { array.0 + 2 * wanted } else { 0 };
+            assert_eq!(host.call("bsearch", &[key.0, array.0, 10, 4, 0x1000]), expected);
+        }
+    }
+}

@@ -274,3 +274,109 @@ fn perror(call: &mut Call<'_>) -> Answer {
     show(call, &text)?;
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::externals::STDERR;
+    use crate::models::testing::Fake;
+    use crate::{Addr, ViolationKind};
+    use selvedge_ir::Type;
+
+    /// What `printf` shows; floating-point arguments are marked by their type.
+    fn shown(format: &str, args: &[(u64, Type)]) -> String {
+        let mut host = Fake::new();
+        let mut values = vec![host.string(format)];
+        values.extend(args.iter().map(|&(value, _)| value));
+        let types = std::iter::once(Type::Ptr).chain(args.iter().map(|&(_, ty)| ty)).collect();
+        let result = host.run_typed("printf", &values, types);
+        assert!(matches!(result, Ok(Step::Return(n)) if n == host.output.len() as u64), "{result:?}");
+        host.output
+    }
+
+    #[test]
+    fn formats_take_their_arguments_in_order() {
+        let int = |value: i64| (value as u64, Type::I32);
+        let double = |value: f64| (value.to_bits(), Type::F64);
+        assert_eq!(shown("%d%%, %5.2f|%-8x|", &[int(50), double(2.5), int(255)]), "50%,  2.50|ff      |");
+        assert_eq!(
+            shown("[%*d][%-*d][%.*f]", &[int(5), int(42), int(4), int(7), int(1), double(0.25)]),
+            "[   42][7   ][0.2]"
+        );
+        assert_eq!(shown("%c%5c%s %p", &[int(65), int(66), (0, Type::Ptr), (0x10, Type::Ptr)]), "A    B(null) 0x10");
+        assert_eq!(shown("[%*d]", &[int(-4), int(7)]), "[7   ]");
+    }
+
+    #[test]
+    fn strings_are_read_up_to_the_precision() {
+        let mut host = Fake::new();
+        let format = host.string("%.3s|%.*s|%s");
+        let buffer = host.heap(3);
+        host.call("memset", &[buffer.0, u64::from(b'x'), 3]);
+        let text = host.string("hello");
+        assert_eq!(host.call("printf", &[format, buffer.0, 2, text, text]), 12);
+        assert_eq!(host.output, "xxx|he|hello");
+    }
+
+    #[test]
+    fn bounded_output_ends_with_a_null_byte_and_gives_the_whole_length() {
+        let mut host = Fake::new();
+        let (format, buffer) = (host.string("%d-%d"), host.heap(8));
+        assert_eq!(host.call("snprintf", &[buffer.0, 4, format, 12, 34]), 5);
+        assert_eq!(host.text_at(buffer.0), "12-");
+        assert_eq!(host.call("snprintf", &[0, 0, format, 1, 2]), 3);
+        assert_eq!(host.call("sprintf", &[buffer.0, format, 1, 2]), 3);
+        assert_eq!(host.text_at(buffer.0), "1-2");
+        let long = host.string("123456789");
+        assert_eq!(host.violation("sprintf", &[buffer.0, long]).0, ViolationKind::OutOfBounds);
+        assert_eq!(host.violation("__sprintf_chk", &[buffer.0, 0, 3, format, 1, 2]).0, ViolationKind::OutOfBounds);
+    }
+
+    #[test]
+    fn variadic_lists_have_registers_and_a_stack() {
+        let mut host = Fake::new();
+        let (list, save, stack) = (host.heap(24), host.heap(176), host.heap(16));
+        host.store(list, 4, 40);
+        host.store(Addr(list.0 + 4), 4, 160);
+        host.store(Addr(list.0 + 8), 8, stack.0);
+        host.store(Addr(list.0 + 16), 8, save.0);
+        host.store(Addr(save.0 + 40), 8, 1);
+        host.store(Addr(save.0 + 160), 8, 0.5f64.to_bits());
+        host.store(stack, 8, 2);
+        host.store(Addr(stack.0 + 8), 8, 1.5f64.to_bits());
+        let format = host.string("%d %.1f %d %.1f\n");
+        host.call("vprintf", &[format, list.0]);
+        assert_eq!(host.output, "1 0.5 2 1.5\n");
+    }
+
+    #[test]
+    fn simple_output() {
+        let mut host = Fake::new();
+        let text = host.string("ab");
+        host.call("puts", &[text]);
+        host.call("putchar", &[u64::from(b'c')]);
+        host.call("fputs", &[text, STDERR.0]);
+        assert_eq!(host.call("fwrite", &[text, 1, 2, STDERR.0]), 2);
+        assert_eq!(host.output, "ab\ncabab");
+        assert_eq!(host.violation("fputs", &[text, 0]).0, ViolationKind::InvalidPointer);
+        assert!(host.unsupported("fopen", &[text, text]).contains("files"));
+    }
+
+    #[test]
+    fn wrong_formats_are_noticed() {
+        let mut host = Fake::new();
+        let [missing, count, float] = ["%d", "%n", "%f"].map(|text| host.string(text));
+        assert_eq!(host.violation("printf", &[missing]).0, ViolationKind::OutOfBounds);
+        assert!(host.unsupported("printf", &[count, 0]).contains("%n"));
+        assert!(host.unsupported("printf", &[float, 0]).contains("type"));
+    }
+
+    #[test]
+    fn a_visible_string_is_read_once() {
+        let mut host = Fake::with_threads();
+        let (format, text) = (host.string("%s"), host.global(4));
+        host.store(text, 2, u64::from(b'x') | u64::from(b'y') << 8);
+        host.call("printf", &[format, text.0]);
+        assert_eq!((host.ops.len(), host.output.as_str()), (3, "xy"));
+    }
+}

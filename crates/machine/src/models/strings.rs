@@ -289,3 +289,100 @@ fn duplicate(call: &mut Call<'_>, limit: u64) -> Answer {
     }
     Ok(copy)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::{AccessKind, Addr, Op, ViolationKind};
+
+    #[test]
+    fn lengths_and_comparisons() {
+        let mut host = Fake::new();
+        let [abc, abd, upper, empty] = ["abc", "abd", "ABC", ""].map(|text| host.string(text));
+        assert_eq!(host.call("strlen", &[abc]), 3);
+        assert_eq!(host.call("strlen", &[empty]), 0);
+        assert_eq!(host.call("strnlen", &[abc, 2]), 2);
+        assert!(host.int("strcmp", &[abc, abd]) < 0);
+        assert!(host.int("strcmp", &[abd, abc]) > 0);
+        assert_eq!(host.int("strcmp", &[abc, abc]), 0);
+        assert_eq!(host.int("strncmp", &[abc, abd, 2]), 0);
+        assert!(host.int("strcmp", &[abc, empty]) > 0);
+        assert_eq!(host.int("strcasecmp", &[abc, upper]), 0);
+    }
+
+    #[test]
+    fn searches() {
+        let mut host = Fake::new();
+        let [text, lo, missing, set] = ["hello world", "lo w", "xyz", "ow "].map(|text| host.string(text));
+        assert_eq!(host.call("strchr", &[text, u64::from(b'o')]), text + 4);
+        assert_eq!(host.call("strchr", &[text, 0]), text + 11);
+        assert_eq!(host.call("strchr", &[text, u64::from(b'q')]), 0);
+        assert_eq!(host.call("strrchr", &[text, u64::from(b'o')]), text + 7);
+        assert_eq!(host.call("strchrnul", &[text, u64::from(b'q')]), text + 11);
+        assert_eq!(host.call("memchr", &[text, u64::from(b'w'), 6]), 0);
+        assert_eq!(host.call("memchr", &[text, u64::from(b'w'), 7]), text + 6);
+        assert_eq!(host.call("strstr", &[text, lo]), text + 3);
+        assert_eq!(host.call("strstr", &[text, missing]), 0);
+        assert_eq!(host.call("strcspn", &[text, set]), 4);
+        assert_eq!(host.call("strspn", &[text, text]), 11);
+        assert_eq!(host.call("strpbrk", &[text, set]), text + 4);
+    }
+
+    #[test]
+    fn copies_end_where_they_should() {
+        let mut host = Fake::new();
+        let buffer = host.heap(8).0;
+        let [ab, cd, long] = ["ab", "cd", "12345678"].map(|text| host.string(text));
+        assert_eq!(host.call("strcpy", &[buffer, ab]), buffer);
+        assert_eq!(host.call("strcat", &[buffer, cd]), buffer);
+        assert_eq!(host.text_at(buffer), "abcd");
+        assert_eq!(host.call("strncat", &[buffer, long, 2]), buffer);
+        assert_eq!(host.text_at(buffer), "abcd12");
+        assert_eq!(host.call("stpcpy", &[buffer, cd]), buffer + 2);
+        host.call("strncpy", &[buffer, ab, 8]);
+        assert_eq!(host.load(Addr(buffer), 8), u64::from(b'a') | u64::from(b'b') << 8);
+        assert_eq!(host.violation("strcpy", &[buffer, long]).0, ViolationKind::OutOfBounds);
+        assert_eq!(host.violation("__strcpy_chk", &[buffer, ab, 2]).0, ViolationKind::OutOfBounds);
+        let copy = host.call("strdup", &[long]);
+        assert_eq!(host.text_at(copy), "12345678");
+        let copy = host.call("strndup", &[long, 3]);
+        assert_eq!(host.text_at(copy), "123");
+    }
+
+    #[test]
+    fn tokens() {
+        for name in ["strtok_r", "strtok"] {
+            let mut host = Fake::new();
+            let source = host.string(",a,,bc;");
+            let text = host.heap(8).0;
+            let place = host.heap(8).0;
+            host.call("strcpy", &[text, source]);
+            let set = host.string(",;");
+            let mut tokens = Vec::new();
+            let mut token = host.call(name, &[text, set, place]);
+            while token != 0 {
+                tokens.push(host.text_at(token));
+                token = host.call(name, &[0, set, place]);
+            }
+            assert_eq!(tokens, ["a", "bc"]);
+            assert_eq!(host.call(name, &[0, set, place]), 0);
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_end_of_a_visible_string_are_left_alone() {
+        let mut host = Fake::with_threads();
+        let text = host.global(8);
+        host.store(text, 2, u64::from(b'x'));
+        assert_eq!(host.call("strlen", &[text.0]), 1);
+        let loads: Vec<_> = host
+            .ops
+            .iter()
+            .map(|op| match op {
+                Op::Access(access) => (access.addr.0 - text.0, access.size, access.kind),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(loads, [(0, 1, AccessKind::Load), (1, 1, AccessKind::Load)]);
+    }
+}

@@ -217,3 +217,84 @@ fn cxx_detach(call: &mut Call<'_>) -> Answer {
     call.store(call.ptr(0), 8, 0)?;
     Ok(int(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Step;
+    use crate::models::testing::Fake;
+    use crate::{Addr, Op, ThreadId, ViolationKind};
+    use selvedge_ir::EntityRef;
+
+    fn created(host: &mut Fake, attr: u64) -> u64 {
+        let handle = host.heap(8);
+        assert_eq!(host.call("pthread_create", &[handle.0, attr, 0x7000, 0]), 0);
+        host.load(handle, 8)
+    }
+
+    #[test]
+    fn a_thread_is_created_and_joined_with_its_result() {
+        let mut host = Fake::new();
+        let handle = created(&mut host, 0);
+        let child = ThreadId::new(1);
+        host.results.insert(1, 42);
+        let result = host.heap(8);
+        assert_eq!(host.call("pthread_join", &[handle, result.0]), 0);
+        assert_eq!(host.load(result, 8), 42);
+        assert_eq!(host.ops, [Op::Spawn { child }, Op::Join { thread: child }]);
+        assert_ne!(handle, host.call("pthread_self", &[]));
+    }
+
+    #[test]
+    fn a_thread_is_joined_or_detached_once() {
+        for (first, second) in [("join", "join"), ("join", "detach"), ("detach", "join"), ("detach", "detach")] {
+            let mut host = Fake::new();
+            let handle = created(&mut host, 0);
+            assert_eq!(host.call(&format!("pthread_{first}"), &[handle, 0]), 0);
+            let (kind, message) = host.violation(&format!("pthread_{second}"), &[handle, 0]);
+            assert_eq!(kind, ViolationKind::LockMisuse, "{message}");
+        }
+    }
+
+    #[test]
+    fn wrong_handles_are_noticed() {
+        let mut host = Fake::new();
+        let me = host.call("pthread_self", &[]);
+        for handle in [0, 77, me] {
+            assert_eq!(host.violation("pthread_join", &[handle, 0]).0, ViolationKind::LockMisuse);
+        }
+        let attr = host.heap(56);
+        host.call("pthread_attr_init", &[attr.0]);
+        host.call("pthread_attr_setdetachstate", &[attr.0, 1]);
+        let detached = created(&mut host, attr.0);
+        assert_eq!(host.violation("pthread_join", &[detached, 0]).0, ViolationKind::LockMisuse);
+    }
+
+    #[test]
+    fn a_cxx_thread_runs_its_state_and_deletes_it() {
+        let mut host = Fake::new();
+        let (table, state, owner, thread) = (host.heap(24), host.heap(16), host.heap(8), host.heap(8));
+        for n in 0..3 {
+            host.store(Addr(table.0 + 8 * n), 8, 0x9000 + n);
+        }
+        host.store(state, 8, table.0);
+        host.store(owner, 8, state.0);
+        let start = "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
+        host.call(start, &[thread.0, owner.0, 0]);
+        assert_eq!(host.load(owner, 8), 0, "the new thread owns the state now");
+        assert!(host.memory.is_shared(host.memory.find(state).unwrap()));
+        let me = host.thread;
+        host.thread = ThreadId::new(1);
+        assert!(matches!(host.run("pthread_exit", &[0]), Ok(Step::ExitThread(0))));
+        assert_eq!(host.calls, [(Addr(0x9001), vec![state.0])]);
+        host.thread = me;
+        host.call("_ZNSt6thread4joinEv", &[thread.0]);
+        assert_eq!(host.violation("_ZNSt6thread4joinEv", &[thread.0]).0, ViolationKind::Abort);
+    }
+
+    #[test]
+    fn cancelling_is_refused_clearly() {
+        let mut host = Fake::new();
+        assert!(host.unsupported("pthread_cancel", &[1]).contains("cancel"));
+        assert!(host.unsupported("pthread_create", &[1]).contains("1 arguments"));
+    }
+}
