@@ -97,7 +97,7 @@ struct Space {
     bytes: Vec<u8>,
     /// Per byte, 1 if it was written.
     init: Vec<u8>,
-    /// Objects from this index on are younger than the newest mark.
+    /// Objects from this index on are younger than the newest mark; 0 while there is no mark.
     young: u32,
 }
 
@@ -116,6 +116,8 @@ pub struct Memory {
     log: Vec<Change>,
     marks: Vec<usize>,
     scan: Vec<ObjectId>,
+    /// Spaces that may have objects younger than the newest mark.
+    growing: Vec<u16>,
 }
 
 const ALL_INIT: u64 = 0x0101_0101_0101_0101;
@@ -151,6 +153,9 @@ impl Memory {
         }
         let base = (space_index as u64) << SPACE_BITS | (space.pages.len() as u64) << PAGE_BITS;
         let index = space.objects.len() as u32;
+        if index == space.young {
+            self.growing.push(space_index as u16);
+        }
         let data = space.bytes.len();
         // Accesses of up to 8 bytes are done as one: leave room behind the last byte.
         let room = size as usize + 8;
@@ -218,6 +223,27 @@ impl Memory {
         Ok(id)
     }
 
+    /// The same as `check` for the common case that nothing is wrong: the object and where its bytes for this access are.
+    #[inline(always)]
+    fn locate(&self, thread: ThreadId, addr: Addr, size: u8) -> Option<(ObjectId, &Object, usize)> {
+        let space = (addr.0 >> SPACE_BITS) as usize;
+        let page = (addr.0 >> PAGE_BITS) as usize & ((1 << (SPACE_BITS - PAGE_BITS)) - 1);
+        let contents = self.spaces.get(space)?;
+        let index = *contents.pages.get(page)?;
+        let object = contents.objects.get(index as usize)?;
+        let offset = addr.0 - object.base.0;
+        let accessible = object.shared || space == thread.index() + 2 || space < 2;
+        let fits = offset + u64::from(size) <= object.size;
+        let usable = object.alive & fits & accessible & (object.kind != ObjectKind::Function);
+        usable.then(|| (ObjectId { space: space as u16, index }, object, object.data + offset as usize))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn what_is_wrong(&self, thread: ThreadId, addr: Addr, size: u8) -> Fault {
+        self.check(thread, addr, u64::from(size)).expect_err("the access has failed")
+    }
+
     /// Whether accesses to this object are visible to other threads.
     #[inline]
     pub fn is_shared(&self, id: ObjectId) -> bool {
@@ -227,14 +253,21 @@ impl Memory {
     /// Reads 1 to 8 bytes. With `raw`, bytes that were never written are read as they are.
     #[inline]
     pub fn load(&self, thread: ThreadId, addr: Addr, size: u8, raw: bool) -> Result<u64, Fault> {
-        let id = self.check(thread, addr, u64::from(size))?;
-        let (value, init) = self.peek(id, addr, size);
+        match self.locate(thread, addr, size) {
+            Some((id, _, at)) => self.read(id, at, size, raw),
+            None => Err(self.what_is_wrong(thread, addr, size)),
+        }
+    }
+
+    #[inline(always)]
+    fn read(&self, id: ObjectId, at: usize, size: u8, raw: bool) -> Result<u64, Fault> {
+        let space = &self.spaces[id.space as usize];
         // A compiler reads a small struct as one integer, with the padding that nobody ever writes: only an access
         // all of whose bytes were never written is an error.
-        if !raw && init == 0 {
+        if !raw && mask(read8(&space.init, at), size) == 0 {
             return Err(Fault::Uninitialised(id));
         }
-        Ok(value)
+        Ok(mask(read8(&space.bytes, at), size))
     }
 
     /// Whether an access of `size` bytes is one that another thread could notice: its object is shared, and the thread
@@ -258,10 +291,12 @@ impl Memory {
         raw: bool,
         alone: bool,
     ) -> Result<Option<u64>, Fault> {
-        if self.is_visible(thread, addr, u64::from(size), alone)? {
-            return Ok(None);
+        match self.locate(thread, addr, size) {
+            Some((_, object, _)) if object.shared && !alone => Ok(None),
+            Some((id, _, at)) => self.read(id, at, size, raw).map(Some),
+            None if self.is_visible(thread, addr, u64::from(size), alone)? => Ok(None),
+            None => unreachable!("an access that is not visible and does not fail has been located"),
         }
-        self.load(thread, addr, size, raw).map(Some)
     }
 
     /// Writes like `store` unless the access is visible; says whether it has written.
@@ -274,10 +309,15 @@ impl Memory {
         value: u64,
         alone: bool,
     ) -> Result<bool, Fault> {
-        if self.is_visible(thread, addr, u64::from(size), alone)? {
-            return Ok(false);
+        match self.locate(thread, addr, size) {
+            Some((_, object, _)) if object.shared && !alone => Ok(false),
+            Some((id, object, at)) => {
+                let (kind, shared) = (object.kind, object.shared);
+                self.write(id, kind, shared, (at, size), value, ALL_INIT).map(|()| true)
+            }
+            None if self.is_visible(thread, addr, u64::from(size), alone)? => Ok(false),
+            None => unreachable!("an access that is not visible and does not fail has been located"),
         }
-        self.store(thread, addr, size, value).map(|()| true)
     }
 
     /// The words at the aligned offsets of an object, dead or alive, written or not.
@@ -319,13 +359,38 @@ impl Memory {
         value: u64,
         written: u8,
     ) -> Result<(), Fault> {
-        let id = self.check(thread, addr, u64::from(size))?;
-        if self.object(id).kind == ObjectKind::Constant {
+        let init = if written == u8::MAX { ALL_INIT } else { spread(written) };
+        match self.locate(thread, addr, size) {
+            Some((id, object, at)) => {
+                let (kind, shared) = (object.kind, object.shared);
+                self.write(id, kind, shared, (at, size), value, init)
+            }
+            None => Err(self.what_is_wrong(thread, addr, size)),
+        }
+    }
+
+    #[inline(always)]
+    fn write(
+        &mut self,
+        id: ObjectId,
+        kind: ObjectKind,
+        shared: bool,
+        (at, size): (usize, u8),
+        value: u64,
+        init: u64,
+    ) -> Result<(), Fault> {
+        if kind == ObjectKind::Constant {
             return Err(Fault::Constant(id));
         }
-        let init = if written == u8::MAX { ALL_INIT } else { spread(written) };
-        self.poke(id, addr, size, value, init);
-        if size == 8 && self.object(id).shared {
+        let space = &mut self.spaces[id.space as usize];
+        let (old, old_init) = (read8(&space.bytes, at), read8(&space.init, at));
+        if id.index < space.young {
+            let (old, init) = (mask(old, size), mask(old_init, size));
+            self.log.push(Change::Bytes { space: id.space, size, at, old, init });
+        }
+        write8(&mut space.bytes, at, blend(old, value, size));
+        write8(&mut space.init, at, blend(old_init, init, size));
+        if size == 8 && shared {
             self.publish(Addr(value));
         }
         Ok(())
@@ -339,19 +404,6 @@ impl Memory {
         let at = object.data + (addr.0 - object.base.0) as usize;
         space.bytes[at..at + bytes.len()].copy_from_slice(bytes);
         space.init[at..at + bytes.len()].fill(1);
-    }
-
-    fn poke(&mut self, id: ObjectId, addr: Addr, size: u8, value: u64, init: u64) {
-        let space = &mut self.spaces[id.space as usize];
-        let object = &space.objects[id.index as usize];
-        let at = object.data + (addr.0 - object.base.0) as usize;
-        let (old, old_init) = (read8(&space.bytes, at), read8(&space.init, at));
-        if !self.marks.is_empty() && id.index < space.young {
-            let (old, init) = (mask(old, size), mask(old_init, size));
-            self.log.push(Change::Bytes { space: id.space, size, at, old, init });
-        }
-        write8(&mut space.bytes, at, blend(old, value, size));
-        write8(&mut space.init, at, blend(old_init, init, size));
     }
 
     /// Makes the object at this address reachable by all threads, and all that it points to.
@@ -401,12 +453,14 @@ impl Memory {
     }
 
     /// Remembers the present state.
+    #[inline]
     pub fn mark(&mut self) {
         self.marks.push(self.log.len());
-        for (index, space) in self.spaces.iter_mut().enumerate() {
+        while let Some(index) = self.growing.pop() {
+            let space = &mut self.spaces[index as usize];
             let now = space.objects.len() as u32;
             if space.young != now {
-                self.log.push(Change::Young { space: index as u16, was: space.young });
+                self.log.push(Change::Young { space: index, was: space.young });
                 space.young = now;
             }
         }
@@ -426,7 +480,10 @@ impl Memory {
                 Change::Alloc { space } => self.spaces[space as usize].forget_newest(),
                 Change::Death { id } => self.spaces[id.space as usize].objects[id.index as usize].alive = true,
                 Change::Share { id } => self.spaces[id.space as usize].objects[id.index as usize].shared = false,
-                Change::Young { space, was } => self.spaces[space as usize].young = was,
+                Change::Young { space, was } => {
+                    self.spaces[space as usize].young = was;
+                    self.growing.push(space);
+                }
             }
         }
     }
