@@ -23,6 +23,10 @@ const PAGE_BITS: u32 = 12;
 const SPACE_BITS: u32 = 38;
 /// Objects are at most this large.
 pub const MAX_OBJECT: u64 = 1 << 30;
+/// All objects of an execution together are at most this large, dead ones included.
+pub const MAX_TOTAL: u64 = 1 << 31;
+/// The bits of a pointer that are its address; programs may keep something of their own in the others.
+const ADDRESS: u64 = (1 << 47) - 1;
 /// Threads are at most this many: a space each, one for globals, one that is never used so that null is invalid.
 pub const MAX_THREADS: usize = (1 << (47 - SPACE_BITS)) - 2;
 
@@ -116,6 +120,8 @@ pub struct Memory {
     log: Vec<Change>,
     marks: Vec<usize>,
     scan: Vec<ObjectId>,
+    /// The sizes of all objects together.
+    total: u64,
     /// Spaces that may have objects younger than the newest mark.
     growing: Vec<u16>,
 }
@@ -138,7 +144,7 @@ impl Memory {
         zeroed: bool,
         tag: u32,
     ) -> Option<Addr> {
-        if size > MAX_OBJECT {
+        if size > MAX_OBJECT || self.total + size > MAX_TOTAL {
             return None;
         }
         let space_index = owner.map_or(1, |thread| thread.index() + 2);
@@ -163,6 +169,7 @@ impl Memory {
         space.init.resize(data + room, u8::from(zeroed));
         space.pages.resize(space.pages.len() + pages, index);
         let shared = matches!(kind, ObjectKind::Global);
+        self.total += size;
         space.objects.push(Object { base: Addr(base), size, kind, alive: true, shared, tag, data });
         if !self.marks.is_empty() {
             self.log.push(Change::Alloc { space: space_index as u16 });
@@ -409,6 +416,7 @@ impl Memory {
     /// Makes the object at this address reachable by all threads, and all that it points to.
     #[inline]
     pub fn publish(&mut self, addr: Addr) {
+        let addr = Addr(addr.0 & ADDRESS);
         if addr.0 < 2 << SPACE_BITS {
             return;
         }
@@ -432,7 +440,7 @@ impl Memory {
             }
             let (base, words) = (object.base.0, object.size / 8);
             for word in 0..words {
-                let (value, _) = self.peek(id, Addr(base + 8 * word), 8);
+                let value = self.peek(id, Addr(base + 8 * word), 8).0 & ADDRESS;
                 if value >= 2 << SPACE_BITS
                     && let Some(next) = self.find(Addr(value))
                     && !self.object(next).shared
@@ -477,7 +485,7 @@ impl Memory {
                     write8(&mut space.bytes, at, blend(bytes, old, size));
                     write8(&mut space.init, at, blend(inits, init, size));
                 }
-                Change::Alloc { space } => self.spaces[space as usize].forget_newest(),
+                Change::Alloc { space } => self.total -= self.spaces[space as usize].forget_newest(),
                 Change::Death { id } => self.spaces[id.space as usize].objects[id.index as usize].alive = true,
                 Change::Share { id } => self.spaces[id.space as usize].objects[id.index as usize].shared = false,
                 Change::Young { space, was } => {
@@ -490,12 +498,14 @@ impl Memory {
 }
 
 impl Space {
-    fn forget_newest(&mut self) {
+    /// Takes an allocation back; returns the object's size.
+    fn forget_newest(&mut self) -> u64 {
         let object = self.objects.pop().expect("an allocation is undone once");
         self.bytes.truncate(object.data);
         self.init.truncate(object.data);
         let page = (object.base.0 >> PAGE_BITS) as usize & ((1 << (SPACE_BITS - PAGE_BITS)) - 1);
         self.pages.truncate(page);
+        object.size
     }
 }
 
@@ -582,6 +592,26 @@ mod tests {
         memory.store(t(0), global, 8, a.0).unwrap();
         assert!(memory.is_shared(memory.find(a).unwrap()));
         assert!(memory.is_shared(memory.find(b).unwrap()));
+    }
+
+    #[test]
+    fn publication_sees_through_bits_that_programs_keep_in_pointers() {
+        let mut memory = Memory::new();
+        let global = memory.alloc(None, ObjectKind::Global, 8, true, 0).unwrap();
+        let heap = memory.alloc(Some(t(0)), ObjectKind::Heap, 16, true, 0).unwrap();
+        memory.store(t(0), global, 8, heap.0 | 7 << 48 | 1).unwrap();
+        assert!(memory.is_shared(memory.find(heap).unwrap()));
+    }
+
+    #[test]
+    fn memory_is_limited_and_comes_back_with_undo() {
+        let mut memory = Memory::new();
+        memory.total = MAX_TOTAL - 10;
+        memory.mark();
+        assert_eq!(memory.alloc(None, ObjectKind::Heap, 11, false, 0), None);
+        assert!(memory.alloc(None, ObjectKind::Heap, 10, false, 0).is_some());
+        memory.undo();
+        assert!(memory.alloc(None, ObjectKind::Heap, 10, false, 0).is_some());
     }
 
     #[test]

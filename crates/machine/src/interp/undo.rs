@@ -147,7 +147,9 @@ impl Undo {
             }
         }
         self.deaths.truncate(mark.deaths as usize);
-        self.output.truncate(mark.output as usize);
+        if self.output.len() > mark.output as usize {
+            self.output.truncate(mark.output as usize);
+        }
         self.process = mark.process;
     }
 

@@ -10,7 +10,10 @@
 //! | 8 | `overflow_arg_area` | arguments that found no register |
 //! | 16 | `reg_save_area` | six integer registers of 8 bytes, then eight vector registers of 16 |
 //!
-//! Named arguments use up registers too. Both areas are stack objects of the variadic function.
+//! Here every variadic argument goes to the overflow area, and the registers count as used up. Which register an argument
+//! would take depends on its type in the source (a struct is in registers as a whole or not at all, a large one is in
+//! memory even if registers are free), which is no longer known; in the overflow area all of them lie in order, and the
+//! code that compilers make for `va_arg` finds them there. Both areas are stack objects of the variadic function.
 
 use super::Interpreter;
 use crate::{Addr, Stop, ThreadId};
@@ -50,10 +53,7 @@ impl Interpreter {
         let types = self.further_arguments(id, at).to_vec();
         let first = (frame.base + func.registers) as usize;
         let values = thread.stack[first..first + types.len()].to_vec();
-        let mut used = Used { integer: 0, float: INTEGER_END };
-        for &ty in &func.params {
-            used.take(ty);
-        }
+        let mut used = Used { integer: INTEGER_END, float: SAVE_AREA };
         let fixed = used;
         let mut places = Vec::with_capacity(values.len());
         let mut overflow = 0;
