@@ -5,7 +5,7 @@
 
 #define SHOW(result, x)                                                                                                \
     do {                                                                                                               \
-        long long before = (long long)(result);                                                                        \
+        long long before = (result) + 0ll;                                                                            \
         printf("%lld %lld\n", before, (long long)(x));                                                                 \
     } while (0)
 

@@ -14,12 +14,12 @@
 //! A line of the program that ends in `HERE` must be among the source places of a violation, or be named in the message
 //! of an error. Every line that is marked must be there.
 
-mod support;
+mod common;
 
+use common::{Ended, check_in_workspace, finish, workspace};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{Run, run, selvedge, workspace};
 
 /// What a program says about itself.
 #[derive(Debug, Default)]
@@ -88,14 +88,16 @@ fn check_program(path: &Path) -> Result<(), String> {
     let text = String::from_utf8_lossy(&fs::read(path).map_err(|e| e.to_string())?).into_owned();
     let expected = read_expectations(&text)?;
     let path = path.strip_prefix(workspace()).expect("the program lies in the workspace");
-    let run = run(selvedge().arg("check").arg(path).args(&expected.options).args(["--json", "-"]));
-    if run.stderr.contains("panicked") || run.code.is_none_or(|code| code > 4) {
-        return Err(format!("ended with {:?}:\n{}", run.code, run.stderr));
+    let mut command = check_in_workspace();
+    command.arg(path).args(&expected.options).args(["--json", "-"]);
+    let run = finish(command);
+    if !(0..=4).contains(&run.code) || run.err.contains("panicked") {
+        return Err(format!("a crash: {run}"));
     }
     if expected.verdict == "error" {
         return check_error(&run, &expected, path);
     }
-    let report = run.report()?;
+    let report = report(&run)?;
     check_verdict(&run, &report, &expected)?;
     check_counts(&report, &expected)?;
     check_violations(&report, &expected, path)?;
@@ -107,24 +109,28 @@ fn check_program(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn check_error(run: &Run, expected: &Expected, path: &Path) -> Result<(), String> {
-    if run.code != Some(3) {
-        return Err(format!("an error was expected, but the exit code is {:?}: {}", run.code, summary(run)));
+fn report(run: &Ended) -> Result<Value, String> {
+    serde_json::from_str(&run.out).map_err(|error| format!("no report on standard output ({error}): {run}"))
+}
+
+fn check_error(run: &Ended, expected: &Expected, path: &Path) -> Result<(), String> {
+    if run.code != 3 {
+        return Err(format!("an error was expected, but the exit code is {}: {}", run.code, summary(run)));
     }
     let wanted = expected.error.as_deref().unwrap_or_default();
-    if !run.stderr.contains(wanted) {
-        return Err(format!("the message does not contain `{wanted}`:\n{}", run.stderr));
+    if !run.err.contains(wanted) {
+        return Err(format!("the message does not contain `{wanted}`:\n{}", run.err));
     }
     for line in &expected.marked {
         let place = format!("{}:{line}", path.display());
-        if !run.stderr.contains(&place) {
-            return Err(format!("the message does not name {place}:\n{}", run.stderr));
+        if !run.err.contains(&place) {
+            return Err(format!("the message does not name {place}:\n{}", run.err));
         }
     }
     Ok(())
 }
 
-fn check_verdict(run: &Run, report: &Value, expected: &Expected) -> Result<(), String> {
+fn check_verdict(run: &Ended, report: &Value, expected: &Expected) -> Result<(), String> {
     let verdict = report["verdict"].as_str().unwrap_or_default();
     if verdict != expected.verdict {
         return Err(format!("expected {}, got {}", expected.verdict, summary(run)));
@@ -134,7 +140,7 @@ fn check_verdict(run: &Run, report: &Value, expected: &Expected) -> Result<(), S
         "violation" => 1,
         _ => 4,
     };
-    if run.code == Some(code) { Ok(()) } else { Err(format!("{verdict} with exit code {:?}", run.code)) }
+    if run.code == code { Ok(()) } else { Err(format!("{verdict} with exit code {}", run.code)) }
 }
 
 fn check_counts(report: &Value, expected: &Expected) -> Result<(), String> {
@@ -186,8 +192,8 @@ fn without_schedules(report: &Value) -> Value {
     violations
 }
 
-fn summary(run: &Run) -> String {
-    match run.report() {
+fn summary(run: &Ended) -> String {
+    match report(run) {
         Ok(report) => format!(
             "{} {} {}, not covered: {}, violations: {}\n{}",
             report["verdict"],
@@ -195,7 +201,7 @@ fn summary(run: &Run) -> String {
             report["executions"],
             report["not_covered"],
             without_schedules(&report),
-            run.stderr
+            run.err
         ),
         Err(error) => error,
     }

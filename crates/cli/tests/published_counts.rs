@@ -4,10 +4,11 @@
 //! (TACAS 2018); `godot` from Jonsson, Lång, Sagonas, *Awaiting for Godot* (FMCAD 2022); `synthetic` are small programs
 //! that are well known in this field, under sequential consistency.
 
-mod support;
+mod common;
 
+use common::{check_in_workspace, finish, workspace};
+use serde_json::Value;
 use std::fs;
-use support::{run, selvedge, workspace};
 
 /// One row.
 #[derive(Debug)]
@@ -40,11 +41,12 @@ fn rows() -> Vec<Row> {
 }
 
 fn check_row(row: &Row) -> Result<(), String> {
-    let mut command = selvedge();
-    command.arg("check").arg(format!("benchmarks/{}.c", row.program));
+    let mut command = check_in_workspace();
+    command.arg(format!("benchmarks/{}.c", row.program));
     command.args(row.macros.iter().flat_map(|m| ["-D", m]));
     command.args(["--algorithm", &row.algorithm, "--reductions", "none", "--json", "-"]);
-    let report = run(&mut command).report()?;
+    let run = finish(command);
+    let report: Value = serde_json::from_str(&run.out).map_err(|error| format!("no report ({error}): {run}"))?;
     let count = |name: &str| report["executions"][name].as_u64();
     let same = report["verdict"] == "verified"
         && count("complete") == Some(row.complete)
