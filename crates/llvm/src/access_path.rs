@@ -426,6 +426,8 @@ fn descend(program: &ir::Module, place: &mut Place, size: u64) -> bool {
 fn is_whole(program: &ir::Module, ty: ir::TypeId, size: u64) -> bool {
     match &program.types[ty] {
         // `struct { int x; }`: a lone member is meant, unless it is an implementation's own (`_M_i`).
+        // A union is meant only if no member has its size.
+        ir::DebugType::Record { fields, union: true, .. } => !fields.iter().any(|f| f.size == size),
         ir::DebugType::Record { fields, .. } => {
             size_of_type(program, ty) == size
                 && !matches!(&fields[..], [only] if !only.name.is_empty() && !only.name.starts_with('_'))

@@ -21,6 +21,8 @@ pub struct DebugInfo<'m, 'a> {
     /// Whether the source is C, where records are named with their keyword.
     is_c: bool,
     locs: FxHashMap<usize, ir::LocId>,
+    /// File and function of a scope.
+    scopes: FxHashMap<usize, (Option<ir::FileId>, String)>,
     types: FxHashMap<usize, ir::TypeId>,
 }
 
@@ -47,7 +49,13 @@ impl<'m, 'a> DebugInfo<'m, 'a> {
             Some(Metadata::Word(word)) => word.starts_with("DW_LANG_C") && !word.contains("plus_plus"),
             _ => false,
         };
-        DebugInfo { module, is_c, locs: FxHashMap::default(), types: FxHashMap::default() }
+        DebugInfo {
+            module,
+            is_c,
+            locs: FxHashMap::default(),
+            scopes: FxHashMap::default(),
+            types: FxHashMap::default(),
+        }
     }
 
     fn node(&self, metadata: Option<Metadata<'a>>) -> Option<&'m Node<'a>> {
@@ -89,12 +97,12 @@ impl<'m, 'a> DebugInfo<'m, 'a> {
             next = node.field("inlinedAt");
         }
         for (key, node) in chain.into_iter().rev() {
-            let scope = node.field("scope");
+            let (file, function) = self.scope(node.field("scope"), program, files);
             let loc = ir::SourceLoc {
-                file: self.file_of_scope(scope, program, files),
+                file,
                 line: int(node.field("line")).unwrap_or(0) as u32,
                 column: int(node.field("column")).unwrap_or(0) as u32,
-                function: self.function_of_scope(scope),
+                function,
                 inlined_at: outer,
             };
             let id = program.locs.push(loc);
@@ -102,6 +110,24 @@ impl<'m, 'a> DebugInfo<'m, 'a> {
             outer = Some(id);
         }
         outer.unwrap_or_else(|| program.no_loc())
+    }
+
+    /// File and function of a scope.
+    fn scope(
+        &mut self,
+        scope: Option<Metadata<'a>>,
+        program: &mut ir::Module,
+        files: &mut FileTable,
+    ) -> (Option<ir::FileId>, String) {
+        let key = scope.and_then(|scope| self.key(scope));
+        if let Some(known) = key.and_then(|key| self.scopes.get(&key)) {
+            return known.clone();
+        }
+        let found = (self.file_of_scope(scope, program, files), self.function_of_scope(scope));
+        if let Some(key) = key {
+            self.scopes.insert(key, found.clone());
+        }
+        found
     }
 
     fn file_of_scope(

@@ -4,12 +4,13 @@
 //! alias, or by a pointer. A direct call must fit the callee's signature; where the program calls a function by another
 //! type than it has, the call is made through its address, and the machine decides when it is reached.
 //!
-//! Variadic arguments: clang expands C's `va_arg` into code that looks at the target's `va_list`, so the front end makes
-//! that structure. All variadic arguments lie in memory in 8-byte slots, and `va_start` says that no register holds any:
+//! Variadic arguments lie in memory in 8-byte slots, in order. clang expands C's `va_arg` into code that looks at the
+//! target's `va_list`. The machine makes the one of x86-64, in which it says that no register holds an argument and
+//! where the slots are; for AArch64 that address is put into the target's own structure:
 //!
 //! | target | structure | `va_start` writes |
 //! |---|---|---|
-//! | x86-64 | `{ i32 gp_offset, i32 fp_offset, ptr overflow_arg_area, ptr reg_save_area }` | 48, 176, slots, null |
+//! | x86-64 | `{ i32 gp_offset, i32 fp_offset, ptr overflow_arg_area, ptr reg_save_area }` | the machine does |
 //! | AArch64 | `{ ptr stack, ptr gr_top, ptr vr_top, i32 gr_offs, i32 vr_offs }` | slots, null, null, 0, 0 |
 //! | Apple's AArch64 | `ptr` | slots |
 
@@ -54,6 +55,13 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         if attributes.returns_twice || symbol.is_some_and(|symbol| self.returns_twice(symbol)) {
             let name = symbol.map_or("this".to_string(), |symbol| self.unit.module.symbol_name(symbol));
             return unsupported(format!("`{name}`, a function that returns twice"));
+        }
+        if let Some(symbol) = symbol
+            && self.unit.layout.architecture != Architecture::X86_64
+            && takes_va_list(self.unit.module.symbols[symbol.index()].name)
+        {
+            // The models read the `va_list` of x86-64.
+            return unsupported(format!("`{}` on AArch64", self.unit.module.symbol_name(symbol)));
         }
         self.plain_call(call, symbol, instruction.ty)
     }
@@ -186,10 +194,7 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
                 if within + u64::from(leaf.ty.store_size()) > 8 {
                     return unsupported("a variadic argument with unaligned parts");
                 }
-                let addr = self.ptr_add(pointer, leaf.offset as i64);
-                let kind =
-                    ir::InstKind::Load { ty: leaf.ty, addr, order: ir::Order::Plain, volatile: false, path: None };
-                let value = self.emit1(kind, leaf.ty);
+                let value = self.load_plain(pointer, leaf.offset as i64, leaf.ty);
                 let int = ir::Type::Int(leaf.ty.bits() as u8);
                 let value = self.to_int(leaf.ty, value);
                 let value = self.resize(int, ir::Type::I64, value);
@@ -204,54 +209,68 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         Ok(())
     }
 
-    fn store_field(&mut self, list: ir::Operand, offset: i64, ty: ir::Type, value: u64) {
-        let addr = self.ptr_add(list, offset);
-        let kind =
-            ir::InstKind::Store { ty, addr, value: Const(value), order: ir::Order::Plain, volatile: false, path: None };
-        self.emit(kind, &[]);
+    fn store_plain(&mut self, base: ir::Operand, offset: i64, ty: ir::Type, value: ir::Operand) {
+        let addr = self.ptr_add(base, offset);
+        let order = ir::Order::Plain;
+        self.emit(ir::InstKind::Store { ty, addr, value, order, volatile: false, path: None }, &[]);
     }
 
-    /// Where the pointer to the slots stands in the target's `va_list`.
-    fn slot_pointer(&mut self, list: ir::Operand) -> ir::Operand {
-        match self.unit.layout.architecture {
-            Architecture::X86_64 => self.ptr_add(list, 8),
-            Architecture::Aarch64 => list,
-        }
+    fn load_plain(&mut self, base: ir::Operand, offset: i64, ty: ir::Type) -> ir::Operand {
+        let addr = self.ptr_add(base, offset);
+        let order = ir::Order::Plain;
+        self.emit1(ir::InstKind::Load { ty, addr, order, volatile: false, path: None }, ty)
     }
 
     pub(super) fn va_start(&mut self, list: ir::Operand) {
-        let slots = self.slot_pointer(list);
-        self.emit(ir::InstKind::VaStart { list: slots }, &[]);
-        match (self.unit.layout.architecture, self.unit.layout.apple) {
-            (Architecture::X86_64, _) => {
-                self.store_field(list, 0, ir::Type::I32, 48);
-                self.store_field(list, 4, ir::Type::I32, 176);
-                self.store_field(list, 16, ir::Type::Ptr, 0);
-            }
-            (Architecture::Aarch64, false) => {
-                self.store_field(list, 8, ir::Type::Ptr, 0);
-                self.store_field(list, 16, ir::Type::Ptr, 0);
-                self.store_field(list, 24, ir::Type::I32, 0);
-                self.store_field(list, 28, ir::Type::I32, 0);
-            }
-            (Architecture::Aarch64, true) => {}
+        if self.unit.layout.architecture == Architecture::X86_64 {
+            self.emit(ir::InstKind::VaStart { list }, &[]);
+            return;
+        }
+        let kind = ir::InstKind::Alloca { size: Const(24), align: 8, name: String::new(), debug_type: None };
+        let own = self.emit1(kind, ir::Type::Ptr);
+        self.emit(ir::InstKind::VaStart { list: own }, &[]);
+        let slots = self.load_plain(own, 8, ir::Type::Ptr);
+        self.store_plain(list, 0, ir::Type::Ptr, slots);
+        if !self.unit.layout.apple {
+            self.store_plain(list, 8, ir::Type::Ptr, Const(0));
+            self.store_plain(list, 16, ir::Type::Ptr, Const(0));
+            self.store_plain(list, 24, ir::Type::I32, Const(0));
+            self.store_plain(list, 28, ir::Type::I32, Const(0));
         }
     }
 
     pub(super) fn va_copy(&mut self, dst: ir::Operand, src: ir::Operand) {
-        let size = match (self.unit.layout.architecture, self.unit.layout.apple) {
-            (Architecture::X86_64, _) => 24,
-            (Architecture::Aarch64, false) => 32,
-            (Architecture::Aarch64, true) => 8,
+        let kind = match (self.unit.layout.architecture, self.unit.layout.apple) {
+            (Architecture::X86_64, _) => ir::InstKind::VaCopy { dst, src },
+            (Architecture::Aarch64, apple) => {
+                let len = Const(if apple { 8 } else { 32 });
+                ir::InstKind::MemCopy { dst, src, len, overlap: true }
+            }
         };
-        self.emit(ir::InstKind::MemCopy { dst, src, len: Const(size), overlap: true }, &[]);
+        self.emit(kind, &[]);
     }
 
     /// LLVM's own `va_arg`, which clang hardly uses.
     pub(super) fn va_arg(&mut self, list: Operand<'a>, ty: TypeId) -> Lowered<Scalars> {
         let shape = self.unit.shape(ty)?;
         let list = self.scalar(list)?;
-        let list = self.slot_pointer(list);
-        Ok(shape.leaves.iter().map(|leaf| self.emit1(ir::InstKind::VaArg { list, ty: leaf.ty }, leaf.ty)).collect())
+        if self.unit.layout.architecture == Architecture::X86_64 {
+            let leaves = shape.leaves.iter();
+            return Ok(leaves.map(|leaf| self.emit1(ir::InstKind::VaArg { list, ty: leaf.ty }, leaf.ty)).collect());
+        }
+        let mut all = Scalars::new();
+        for leaf in shape.leaves.iter() {
+            let slot = self.load_plain(list, 0, ir::Type::Ptr);
+            all.push(self.load_plain(slot, 0, leaf.ty));
+            let next = self.ptr_add(slot, 8);
+            self.store_plain(list, 0, ir::Type::Ptr, next);
+        }
+        Ok(all)
     }
+}
+
+/// Whether a function of the C library takes a `va_list`.
+fn takes_va_list(name: &str) -> bool {
+    let name = name.strip_prefix("__").and_then(|name| name.strip_suffix("_chk")).unwrap_or(name);
+    matches!(name, "vprintf" | "vfprintf" | "vsprintf" | "vsnprintf" | "vasprintf" | "vdprintf")
 }

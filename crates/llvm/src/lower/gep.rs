@@ -63,7 +63,7 @@ impl<'a> FunctionLowering<'_, '_, 'a> {
     ) -> Lowered<ir::Operand> {
         let unit = self.unit;
         let types = &unit.module.types;
-        let mut address = base;
+        let mut steps: Vec<(ir::Operand, i64)> = Vec::new();
         let mut offset = 0i64;
         let mut ty = source;
         for (n, (index_ty, scalars, constant)) in indices.iter().enumerate() {
@@ -101,10 +101,16 @@ impl<'a> FunctionLowering<'_, '_, 'a> {
                 continue;
             }
             let index = self.resize_signed(index_ty, ir::Type::I64, index);
-            address = self.emit1(ir::InstKind::PtrAdd { base: address, index, scale: stride, offset }, ir::Type::Ptr);
-            offset = 0;
+            steps.push((index, stride));
         }
-        Ok(self.ptr_add(address, offset))
+        // The known offset goes with the last step.
+        let mut address = base;
+        let last = steps.len();
+        for (n, (index, scale)) in steps.into_iter().enumerate() {
+            let offset = if n + 1 == last { offset } else { 0 };
+            address = self.emit1(ir::InstKind::PtrAdd { base: address, index, scale, offset }, ir::Type::Ptr);
+        }
+        Ok(if last == 0 { self.ptr_add(address, offset) } else { address })
     }
 
     /// A pointer plus a known number of bytes.
