@@ -136,6 +136,7 @@ pub const PROFILES: &[Profile] = {
             plain: 70,
             ..BASE
         },
+        Profile { name: "sectionraces", phrases: &[Section, Section, Load, Store], plain: 60, ..BASE },
         Profile {
             name: "everything",
             phrases: &[

@@ -49,5 +49,6 @@ profiles! {
     branches: 400,
     races: 400,
     lockraces: 400,
+    sectionraces: 400,
     everything: 400,
 }

@@ -20,6 +20,9 @@ pub trait Observer {
 
     /// Called at the end of every maximal execution with its steps.
     fn execution(&mut self, _steps: &[(ThreadId, u32)]) {}
+
+    /// Called when the exploration starts again: what was told so far is void.
+    fn restart(&mut self) {}
 }
 
 /// How a maximal execution ended.
@@ -104,6 +107,7 @@ impl<'a> Session<'a> {
 
     /// Counts executions from the start again; violations stay.
     pub fn restart(&mut self) {
+        self.observer.restart();
         self.result.complete = 0;
         self.result.blocked = 0;
         self.result.redundant = 0;

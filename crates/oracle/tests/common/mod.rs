@@ -18,6 +18,10 @@ impl Observer for Recorder {
     fn execution(&mut self, steps: &[(ThreadId, u32)]) {
         self.executions.push(steps.to_vec());
     }
+
+    fn restart(&mut self) {
+        self.executions.clear();
+    }
 }
 
 /// Explores a program in a mode.
