@@ -9,7 +9,7 @@ int main(void) {
         double v = values[i];
         printf("[%f] [%.0f] [%.3f] [%12.2f] [%-12.2f] [%+.1f] [%012.3f]\n", v, v, v, v, v, v, v);
         printf("[%e] [%.2e] [%.0e] [%E]\n", v, v, v, v);
-        printf("[%g] [%.3g] [%.10g] [%G] [%#g] [%.17g]\n", v, v, v, v, v, v);
+        printf("[%g] [%.3g] [%.10g] [%G] [%#.9g] [%.17g]\n", v, v, v, v, v, v);
     }
     double zero = 0.0;
     printf("[%f] [%e] [%g] [%5f] [%F] [%f]\n", 1 / zero, -1 / zero, 1 / zero, 1 / zero, 1 / zero, -zero);
