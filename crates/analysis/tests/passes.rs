@@ -454,6 +454,13 @@ fn a_fill_that_covers_part_of_a_member_prevents_splitting() {
     stays(sroa::run, text);
 }
 
+#[test]
+fn a_fill_of_bytes_that_are_read_in_different_ways_prevents_splitting() {
+    let text = "func @f() -> i32 {\nbb0:\n s = alloca 8 align 4\n memset s, 0, 8\n v = load i32 s\n w = load i16 s\n \
+                b = ptradd s, offset 4\n x = load i32 b\n ret v\n}";
+    stays(sroa::run, text);
+}
+
 // Folding and dead code.
 
 #[test]
