@@ -1,0 +1,318 @@
+//! The options and their help.
+
+use crate::values::{self, Reductions};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use selvedge_trace::Algorithm;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  selvedge check queue.c                        every schedule of a program, each once
+  selvedge check queue.c -D N=3 -- -std=c11     with a macro, and flags for clang
+  selvedge check --all --json report.json a.c b.c
+  selvedge check spin.c --unroll 5              loops go round at most five times
+  selvedge replay selvedge-trace.json           a violation again, step by step
+
+Exit codes:
+  0  verified: no violation in any execution, within the bounds that were asked for
+  1  a violation was found
+  2  the command line is wrong
+  3  the input cannot be checked: it does not compile, or it uses something that is not supported
+  4  incomplete: a limit or an interruption came before the end";
+
+/// Checks concurrent C and C++ programs under every schedule that matters, each once.
+///
+/// Selvedge compiles a program with your clang and runs it in a machine of its own, under sequential consistency, in
+/// one execution for each way in which its threads can influence each other. It either finds an execution that goes
+/// wrong (a failed assertion, a deadlock, a data race, a memory error) and shows it step by step, or has
+/// looked at all of them.
+#[derive(Parser, Debug)]
+#[command(name = "selvedge", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// When to use colours.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: Color,
+}
+
+/// When to use colours.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// Makes it the rule for everything that is printed.
+    pub fn write_global(self) {
+        let choice = match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Runs a program under every schedule that matters.
+    #[command(after_help = EXAMPLES)]
+    Check(Box<CheckArgs>),
+    /// Runs a violation again, from the trace that `check` wrote, and shows it.
+    Replay(ReplayArgs),
+    /// Runs a program once, under one schedule, and prints what it prints.
+    Run(RunArgs),
+    /// Lists the library functions that a program may call.
+    Models(ModelsArgs),
+    /// Prints a program in Selvedge's own intermediate form.
+    Ir(IrArgs),
+}
+
+/// The program.
+#[derive(Args, Clone, Debug)]
+pub struct InputArgs {
+    /// C, C++ or LLVM IR files (.c .i .cc .cpp .cxx .ii .ll) that make up one program, or one file of Selvedge's own
+    /// text form (.sir).
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub inputs: Vec<PathBuf>,
+
+    /// Defines a macro.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = values::define)]
+    pub defines: Vec<String>,
+
+    /// Adds a directory with header files.
+    #[arg(short = 'I', value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub include_dirs: Vec<PathBuf>,
+
+    /// Further flags for clang, behind `--`.
+    #[arg(last = true, value_name = "CLANG_FLAGS")]
+    pub clang_flags: Vec<String>,
+}
+
+/// Options of `check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// How to explore.
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// When to stop.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// What counts as an error.
+    #[command(flatten)]
+    pub errors: ErrorArgs,
+    /// What the program's environment may do.
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
+    /// What to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// How to explore.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "How to explore")]
+pub struct SearchArgs {
+    /// Memory model: sc (sequential consistency).
+    #[arg(long, default_value = "sc", value_parser = values::model)]
+    pub model: String,
+    /// Engine: trace (interleavings up to the order of independent steps).
+    #[arg(long, default_value = "trace", value_parser = values::engine)]
+    pub engine: String,
+    /// How interleavings are chosen.
+    #[arg(long, value_enum, default_value = "optimal")]
+    pub algorithm: AlgorithmArg,
+    /// Further reductions: none, all, or names separated by commas.
+    #[arg(long, default_value = "all", value_parser = values::reductions)]
+    pub reductions: Reductions,
+}
+
+/// How interleavings are chosen.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AlgorithmArg {
+    /// Every interleaving, for comparison.
+    Naive,
+    /// Source-DPOR: source sets and sleep sets.
+    Source,
+    /// Optimal-DPOR: wakeup trees; one execution per equivalence class.
+    Optimal,
+}
+
+impl AlgorithmArg {
+    /// The engine's word for it.
+    pub fn algorithm(self) -> Algorithm {
+        match self {
+            AlgorithmArg::Naive => Algorithm::Naive,
+            AlgorithmArg::Source => Algorithm::Source,
+            AlgorithmArg::Optimal => Algorithm::Optimal,
+        }
+    }
+
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            AlgorithmArg::Naive => "naive",
+            AlgorithmArg::Source => "source",
+            AlgorithmArg::Optimal => "optimal",
+        }
+    }
+}
+
+/// When to stop.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "When to stop")]
+pub struct LimitArgs {
+    /// Let a loop go round at most N times in an execution; what lies behind is named as not covered.
+    #[arg(long, value_name = "N")]
+    pub unroll: Option<u32>,
+    /// Stop, incomplete, when an execution has more than N steps.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub max_events: usize,
+    /// Stop, incomplete, after N executions.
+    #[arg(long, value_name = "N")]
+    pub max_executions: Option<u64>,
+    /// Stop, incomplete, after this time: 500ms, 30s, 5m, 2h.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub time: Option<Duration>,
+    /// Go on after the first violation, and list the distinct ones.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// What counts as an error.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What counts as an error")]
+pub struct ErrorArgs {
+    /// Memory that is never freed is a violation.
+    #[arg(long)]
+    pub leaks: bool,
+    /// A non-zero exit status is a violation.
+    #[arg(long)]
+    pub exit_code_errors: bool,
+    /// Do not look for data races.
+    #[arg(long)]
+    pub no_data_races: bool,
+    /// A deadlock is a blocked execution, not a violation.
+    #[arg(long)]
+    pub no_deadlocks: bool,
+}
+
+/// What the program's environment may do.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What the environment may do")]
+pub struct EnvironmentArgs {
+    /// The arguments of `main`, without the program's name.
+    #[arg(long, value_name = "ARG", num_args = 1..)]
+    pub args: Vec<String>,
+    /// A wait on a condition variable may return without a signal.
+    #[arg(long)]
+    pub spurious_wakeups: bool,
+    /// malloc and its kin may return null.
+    #[arg(long)]
+    pub malloc_may_fail: bool,
+    /// The numbers that __VERIFIER_nondet_* gives, both ends included.
+    #[arg(long, value_name = "LO..HI", value_parser = values::range, allow_hyphen_values = true)]
+    pub nondet: Option<(i64, i64)>,
+}
+
+/// What to report.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What to report")]
+pub struct ReportArgs {
+    /// Write the report as one JSON object to PATH, or to standard output (`-`), and then nothing else there.
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
+    /// Write the happens-before graph of the first violation's execution to PATH, for Graphviz.
+    #[arg(long, value_name = "PATH")]
+    pub dot: Option<PathBuf>,
+    /// Where to write a trace for `replay` if there is a violation [default: the report of --json if that is a file,
+    /// nothing if it is `-`, selvedge-trace.json otherwise].
+    #[arg(long, value_name = "PATH")]
+    pub trace: Option<PathBuf>,
+    /// Show every step of an interleaving; fold nothing.
+    #[arg(long)]
+    pub full: bool,
+    /// Print one line per violation and the verdict, and no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `replay`.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// What `check` wrote with --trace or --json.
+    #[arg(value_name = "TRACE.json", value_hint = ValueHint::FilePath)]
+    pub trace: PathBuf,
+    /// Which violation, if the trace has several.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub violation: usize,
+    /// Write the happens-before graph of the execution to PATH, for Graphviz.
+    #[arg(long, value_name = "PATH")]
+    pub dot: Option<PathBuf>,
+    /// Show every step; fold nothing.
+    #[arg(long)]
+    pub full: bool,
+}
+
+/// Options of `run`.
+#[derive(Args, Clone, Debug)]
+pub struct RunArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What the program's environment may do.
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
+}
+
+/// Options of `models`.
+#[derive(Args, Clone, Debug)]
+pub struct ModelsArgs {
+    /// Only functions whose name contains this.
+    #[arg(value_name = "TEXT")]
+    pub contains: Option<String>,
+}
+
+/// Options of `ir`.
+#[derive(Args, Clone, Debug)]
+pub struct IrArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Print the program as it was read, before the passes over it.
+    #[arg(long)]
+    pub raw: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_options_fit_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn clang_flags_stand_behind_two_dashes() {
+        let cli = Cli::try_parse_from(["selvedge", "check", "a.c", "-DN=3", "--nondet", "-1..1", "--", "-std=c11"]);
+        let Command::Check(args) = cli.expect("well-formed").command else { panic!("it is a check") };
+        assert_eq!(args.input.clang_flags, ["-std=c11"]);
+        assert_eq!(args.input.defines, ["N=3"]);
+        assert_eq!(args.environment.nondet, Some((-1, 1)));
+    }
+}

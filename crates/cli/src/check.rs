@@ -1,0 +1,210 @@
+//! The `check` command: load, explore, run violations again, report.
+//!
+//! Reports for scripts are written before the one for people, and running a violation again cannot take the violation
+//! away: whatever goes wrong behind the exploration, its verdict gets out.
+
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure};
+use crate::progress::Line;
+use crate::{assumptions, bug, interrupt, output, program};
+use selvedge_ir::Module;
+use selvedge_machine::schedule;
+use selvedge_machine::verdict::{Exploration, Found};
+use selvedge_report::verdict::{Program, RunOptions};
+use selvedge_report::{Answer, Layout, Question, Shown, Verdict, dot, json, terminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Where a trace for `replay` goes unless the user says otherwise.
+const TRACE: &str = "selvedge-trace.json";
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let interrupt = interrupt::flag();
+    let (verdict, failure) = match examine(args, interrupt) {
+        Ok(verdict) => (verdict, None),
+        Err((question, failure)) => {
+            let mut verdict = Verdict::new(*question, Exploration::default());
+            verdict.failure = Some(failure.to_string());
+            (verdict, Some(failure))
+        }
+    };
+    let verdict = Verdict { peak_memory_kib: peak_memory(), ..verdict };
+    report(args, &verdict, failure.is_some())?;
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(exit(&verdict)),
+    }
+}
+
+fn exit(verdict: &Verdict) -> Exit {
+    match verdict.answer() {
+        Answer::Verified => Exit::Verified,
+        Answer::Violation => Exit::Violation,
+        Answer::Incomplete if verdict.exploration.unsupported.is_some() => Exit::Unsupported,
+        Answer::Incomplete => Exit::Incomplete,
+    }
+}
+
+/// Loads and explores. What could be said about the question before something failed comes with the failure.
+fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box<Question>, Failure)> {
+    let mut question = question(args);
+    let mut line = Line::new(args.report.quiet);
+    line.stage("compiling");
+    let start = Instant::now();
+    let loaded =
+        bug::catch(|| load(&question.program, &line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
+    let module = match loaded {
+        Ok(module) => module,
+        Err(failure) => {
+            line.clear();
+            return Err((Box::new(question), failure));
+        }
+    };
+    question.program.hash = program::hash(&module);
+    question.assumptions = assumptions::of(&module, &question.options);
+    let load_seconds = start.elapsed().as_secs_f64();
+    line.stage("exploring");
+    let start = Instant::now();
+    let explored = bug::catch(|| explore(args, &question.options, &module, interrupt, &mut line));
+    let seconds = start.elapsed().as_secs_f64();
+    line.clear();
+    let exploration = match explored.unwrap_or_else(|_| Err(Failure::bug())) {
+        Ok(exploration) => exploration,
+        Err(failure) => return Err((Box::new(question), failure)),
+    };
+    let shown = exploration.violations.iter().map(|found| show(found, &module, &question.options)).collect();
+    Ok(Verdict { shown, seconds, load_seconds, ..Verdict::new(question, exploration) })
+}
+
+/// The most memory that this process has used, if the system says.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+fn load(program: &Program, line: &Line, quiet: bool) -> Result<Module, Failure> {
+    let loaded = program::read(program)?;
+    if !quiet {
+        line.suspend(|| output::clang_said(&loaded.warnings));
+    }
+    let mut module = loaded.module;
+    program::prepare(&mut module, program)?;
+    Ok(module)
+}
+
+fn question(args: &CheckArgs) -> Question {
+    let (search, limits, errors, environment) = (&args.search, &args.limits, &args.errors, &args.environment);
+    let options = RunOptions {
+        args: environment.args.clone(),
+        unroll: limits.unroll,
+        max_events: limits.max_events,
+        max_executions: limits.max_executions,
+        max_seconds: limits.time.map(|time| time.as_secs_f64()),
+        all: limits.all,
+        data_races: !errors.no_data_races,
+        deadlocks: !errors.no_deadlocks,
+        leaks: errors.leaks,
+        exit_code_errors: errors.exit_code_errors,
+        spurious_wakeups: environment.spurious_wakeups,
+        malloc_may_fail: environment.malloc_may_fail,
+        nondet: environment.nondet,
+    };
+    Question {
+        program: program::described(&args.input),
+        options,
+        model: search.model.clone(),
+        engine: search.engine.clone(),
+        algorithm: search.algorithm.name().to_owned(),
+        reductions: search.reductions.0.clone(),
+        assumptions: Vec::new(),
+    }
+}
+
+fn explore(
+    args: &CheckArgs,
+    options: &RunOptions,
+    module: &Module,
+    interrupt: Arc<AtomicBool>,
+    line: &mut Line,
+) -> Result<Exploration, Failure> {
+    let machine = program::machine(module, options, false)?;
+    let options = selvedge_trace::Options {
+        algorithm: args.search.algorithm.algorithm(),
+        max_events: options.max_events,
+        max_executions: options.max_executions,
+        time: args.limits.time,
+        interrupt: Some(interrupt),
+        all: options.all,
+        data_races: options.data_races,
+        deadlocks: options.deadlocks,
+        ..selvedge_trace::Options::default()
+    };
+    Ok(selvedge_trace::explore(machine, &options, &mut |progress| line.update(progress)))
+}
+
+/// Runs a violation's schedule again, to see what happened in it.
+fn show(found: &Found, module: &Module, options: &RunOptions) -> Shown {
+    let replayed = bug::catch(|| {
+        let machine = program::machine(module, options, true).map_err(|failure| failure.to_string())?;
+        schedule::replay(machine, &found.schedule).map_err(|error| error.to_string())
+    });
+    Shown { violation: found.violation.clone(), replay: replayed.unwrap_or_else(Err) }
+}
+
+/// Writes and prints everything that was asked for.
+fn report(args: &CheckArgs, verdict: &Verdict, failed: bool) -> Result<(), Failure> {
+    let to = &args.report;
+    let text = json::render(verdict);
+    if let Some(path) = &to.json {
+        output::write(path, &text)?;
+    }
+    let trace = if verdict.shown.is_empty() { None } else { write_trace(args, &text)? };
+    if let (Some(path), Some(shown)) = (&to.dot, verdict.shown.first()) {
+        write_dot(path, shown)?;
+    }
+    if failed || to.json.as_deref().is_some_and(output::is_stdout) {
+        return Ok(());
+    }
+    if to.quiet {
+        output::print(&terminal::brief(verdict));
+        return Ok(());
+    }
+    let directory = verdict.question.program.directory.clone();
+    let sources = move |file: &str| program::source(&directory, file);
+    let layout = Layout { width: output::width(), full: to.full, sources: &sources };
+    let trace = trace.map(|path| path.to_string_lossy().into_owned());
+    output::print(&terminal::render(verdict, trace.as_deref(), &layout));
+    Ok(())
+}
+
+/// Writes the trace and says where it is. The user's own wish must succeed; the default place is only a courtesy.
+fn write_trace(args: &CheckArgs, text: &str) -> Result<Option<PathBuf>, Failure> {
+    let to = &args.report;
+    match (&to.trace, &to.json) {
+        (Some(path), _) => output::write(path, text).map(|()| Some(path.clone())),
+        (None, Some(json)) if output::is_stdout(json) => Ok(None),
+        (None, Some(json)) => Ok(Some(json.clone())),
+        (None, None) => match output::write(Path::new(TRACE), text) {
+            Ok(()) => Ok(Some(PathBuf::from(TRACE))),
+            Err(failure) => {
+                output::warning(&format!("no trace for replay: {failure}"));
+                Ok(None)
+            }
+        },
+    }
+}
+
+/// Writes the graph of an execution.
+pub fn write_dot(path: &Path, shown: &Shown) -> Result<(), Failure> {
+    match &shown.replay {
+        Ok(replay) => output::write(path, &dot::render(replay, &shown.violation)),
+        Err(reason) => {
+            output::warning(&format!("{}: not written: {reason}", path.display()));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The `replay` command: a violation again, step by step.
+//!
+//! A schedule belongs to one program. If the program has changed since, its steps mean something else or nothing at all;
+//! so the hash of what is executed must be the one in the trace.
+
+use crate::args::ReplayArgs;
+use crate::exit::{Exit, Failure};
+use crate::{check, output, program};
+use selvedge_machine::verdict::Found;
+use selvedge_machine::{Stop, schedule};
+use selvedge_report::verdict::Program;
+use selvedge_report::{Document, Layout, Shown, json, terminal};
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let (document, found) = read(args)?;
+    let program = located(document.program);
+    let module = program::load(&program, true)?;
+    if program::hash(&module) != program.hash {
+        let inputs = program.inputs.join(", ");
+        return Err(Failure::input(format!(
+            "{}: this is a trace of another program: {inputs} has changed since, or was compiled by another clang",
+            args.trace.display()
+        ))
+        .with_help("run `selvedge check` again to get a trace of the present program"));
+    }
+    let machine = program::machine(&module, &document.options, true)?;
+    let replay = schedule::replay(machine, &found.schedule).map_err(|error| Failure::input(error.to_string()))?;
+    if let Some((_, Stop::Violation(v))) = &replay.stop
+        && v.kind != found.violation.kind
+    {
+        output::warning(&format!("the execution ended with another violation this time: {}: {}", v.kind, v.message));
+    }
+    let shown = Shown { violation: found.violation, replay: Ok(replay) };
+    if let Some(path) = &args.dot {
+        check::write_dot(path, &shown)?;
+    }
+    let sources = |file: &str| program::source(&program.directory, file);
+    let layout = Layout { width: output::width(), full: args.full, sources: &sources };
+    output::print(&terminal::violation(&shown, &layout));
+    Ok(Exit::Violation)
+}
+
+fn read(args: &ReplayArgs) -> Result<(Document, Found), Failure> {
+    let name = args.trace.display();
+    let bytes = std::fs::read(&args.trace).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::input(format!("{name}: not a trace: not UTF-8")))?;
+    let refused = |error: selvedge_report::ReadError| Failure::input(format!("{name}: {error}"));
+    let document = json::read(&text).map_err(refused)?;
+    let found = document.violation(args.violation).map_err(refused)?;
+    Ok((document, found))
+}
+
+/// The program's files: as they were named, or below the directory in which they were checked.
+fn located(mut program: Program) -> Program {
+    let directory = program.directory.clone();
+    let locate = |path: &mut String| {
+        let below = Path::new(&directory).join(&*path);
+        if !Path::new(path).exists() && below.exists() {
+            *path = below.to_string_lossy().into_owned();
+        }
+    };
+    program.inputs.iter_mut().for_each(locate);
+    program.include_dirs.iter_mut().for_each(locate);
+    program
+}

@@ -1,0 +1,327 @@
+//! The `check` command: verdicts, reports, limits.
+
+mod common;
+
+use common::{COUNTER, LOST_UPDATE, Place};
+use std::process::Stdio;
+use std::time::Duration;
+
+#[test]
+fn a_correct_program_is_verified() {
+    let ended = Place::with("a.c", COUNTER).run(&["check", "a.c"]);
+    ended.exits_with(0).says(&["verified", "2 executions complete, 0 blocked", "sequential consistency"]);
+}
+
+#[test]
+fn a_violation_is_shown_step_by_step_and_can_be_replayed() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    let ended = place.run(&["check", "a.c"]);
+    ended.exits_with(1).says(&[
+        "error[assertion]",
+        "a.c:20",
+        "assert(count == 2);",
+        "Interleaving",
+        "| main",
+        "worker",
+        "read count (0)",
+        "count = 1",
+        "selvedge replay selvedge-trace.json",
+    ]);
+    let again = place.run(&["replay", "selvedge-trace.json"]);
+    again.exits_with(1).says(&["error[assertion]", "read count (0)"]);
+    let table = |text: &str| text.lines().filter(|line| line.contains(" | ")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(table(&ended.out), table(&again.out), "the same execution is shown");
+}
+
+#[test]
+fn a_trace_of_another_program_is_refused() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    place.run(&["check", "a.c", "--trace", "t.json"]).exits_with(1);
+    place.write("a.c", COUNTER);
+    place.run(&["replay", "t.json"]).fails_with(3, &["t.json", "another program"]);
+}
+
+#[test]
+fn a_program_that_moved_with_its_trace_is_the_same_program() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    place.run(&["check", "a.c", "--trace", "t.json"]).exits_with(1);
+    let elsewhere = Place::with("a.c", LOST_UPDATE);
+    elsewhere.write("t.json", place.read("t.json"));
+    elsewhere.run(&["replay", "t.json"]).exits_with(1);
+}
+
+#[test]
+fn a_trace_can_be_replayed_from_another_directory() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    place.run(&["check", "a.c", "--trace", "t.json"]).exits_with(1);
+    let elsewhere = Place::new();
+    let trace = place.path("t.json").display().to_string();
+    elsewhere.run(&["replay", &trace]).exits_with(1).says(&["assert(count == 2);"]);
+}
+
+#[test]
+fn traces_that_are_no_traces() {
+    let place = Place::with("t.json", "{}");
+    place.run(&["replay", "t.json"]).fails_with(3, &["not a trace"]);
+    place.run(&["replay", "missing.json"]).fails_with(2, &["missing.json"]);
+    let place = Place::with("a.c", COUNTER);
+    place.run(&["check", "a.c", "--json", "r.json"]).exits_with(0);
+    place.run(&["replay", "r.json"]).fails_with(3, &["no violation"]);
+}
+
+#[test]
+fn json_on_standard_output_stands_alone() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    let ended = place.run(&["check", "a.c", "--json", "-"]);
+    let report = ended.exits_with(1).json();
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["verdict"], "violation");
+    assert_eq!(report["model"], "sc");
+    assert_eq!(report["engine"], "trace");
+    assert_eq!(report["algorithm"], "optimal");
+    assert_eq!(report["reductions"], serde_json::json!([]));
+    let violation = &report["violations"][0];
+    assert_eq!(violation["kind"], "assertion");
+    assert_eq!(violation["locations"][0]["line"], 20);
+    assert!(violation["locations"][0]["file"].as_str().is_some_and(|file| file.ends_with("a.c")));
+    assert!(violation["schedule"]["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
+    assert!(report["seconds"].as_f64().is_some_and(|seconds| seconds >= 0.0));
+    assert!(!place.path("selvedge-trace.json").exists(), "scripts do not want files that they did not ask for");
+}
+
+#[test]
+fn json_of_a_verified_program_has_exact_counts() {
+    for (algorithm, complete) in [("optimal", 2), ("source", 2)] {
+        let ended = Place::with("a.c", COUNTER).run(&["check", "a.c", "--algorithm", algorithm, "--json", "-"]);
+        let report = ended.exits_with(0).json();
+        assert_eq!(report["verdict"], "verified");
+        assert_eq!(report["executions"]["complete"], complete);
+        assert_eq!(report["executions"]["blocked"], 0);
+        assert_eq!(report["not_covered"], serde_json::json!([]));
+        assert_eq!(report["violations"], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn json_is_written_even_if_the_program_cannot_be_loaded() {
+    let ended = Place::with("a.c", "int main(").run(&["check", "a.c", "--json", "-"]);
+    let report = ended.exits_with(3).json();
+    assert_eq!(report["verdict"], "incomplete");
+    assert!(report["error"].as_str().is_some_and(|error| error.contains("a.c")));
+}
+
+#[test]
+fn a_report_in_a_file_serves_as_the_trace() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    place.run(&["check", "a.c", "--json", "r.json"]).exits_with(1).says(&["selvedge replay r.json"]);
+    place.run(&["replay", "r.json"]).exits_with(1);
+    assert!(!place.path("selvedge-trace.json").exists());
+}
+
+#[test]
+fn all_lists_distinct_violations() {
+    let text = r#"
+        #include <assert.h>
+        #include <pthread.h>
+        #include <stdatomic.h>
+        atomic_int x, y;
+        void *worker(void *arg) { x = 1; y = 1; return 0; }
+        int main(void) {
+            pthread_t t;
+            pthread_create(&t, 0, worker, 0);
+            int seen = x;
+            int other = y;
+            assert(seen == 0);
+            assert(other == 0);
+            pthread_join(t, 0);
+            return 0;
+        }"#;
+    let place = Place::with("a.c", text);
+    let first = place.run(&["check", "a.c", "--json", "-"]).exits_with(1).json();
+    assert_eq!(first["violations"].as_array().map(Vec::len), Some(1));
+    let all = place.run(&["check", "a.c", "--all", "--json", "r.json"]);
+    all.exits_with(1).says(&["2 violations", "--violation 2"]);
+    place.run(&["replay", "r.json", "--violation", "2"]).exits_with(1);
+    place.run(&["replay", "r.json", "--violation", "3"]).fails_with(3, &["no number 3"]);
+}
+
+#[test]
+fn limits_make_the_answer_incomplete() {
+    let place = Place::with("a.c", COUNTER);
+    let ended = place.run(&["check", "a.c", "--max-executions", "1"]);
+    ended.exits_with(4).says(&["incomplete", "--max-executions"]);
+    place.run(&["check", "a.c", "--max-events", "3"]).exits_with(4).says(&["incomplete", "--max-events"]);
+}
+
+/// A program with more executions than anybody will wait for.
+const ENDLESS: &str = r#"
+    #include <pthread.h>
+    #include <stdatomic.h>
+    atomic_int x;
+    void *worker(void *arg) { for (int i = 0; i < 20; i++) x += 1; return 0; }
+    int main(void) {
+        pthread_t t[4];
+        for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, worker, 0);
+        for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+        return 0;
+    }"#;
+
+#[test]
+fn time_is_a_limit() {
+    let place = Place::with("a.c", ENDLESS);
+    let ended = place.run(&["check", "a.c", "--time", "300ms", "--json", "-"]);
+    let report = ended.exits_with(4).json();
+    assert_eq!(report["verdict"], "incomplete");
+    assert!(report["not_covered"][0].as_str().is_some_and(|text| text.contains("--time")), "{report}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_reports_what_was_covered() {
+    let place = Place::with("a.c", ENDLESS);
+    let mut command = place.command(&["check", "a.c", "--time", "60s"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // Time enough to compile; an interrupt that comes earlier is answered as well, but has nothing to report.
+    std::thread::sleep(Duration::from_secs(3));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("interrupted") && text.contains("executions complete"), "{text}");
+}
+
+#[test]
+fn a_loop_bound_is_part_of_the_question() {
+    let text = r#"
+        int main(void) {
+            int sum = 0;
+            for (int i = 0; i < 10; i++) sum += i;
+            return sum == 0;
+        }"#;
+    let place = Place::with("a.c", text);
+    let ended = place.run(&["check", "a.c", "--unroll", "3"]);
+    ended.exits_with(0).says(&["verified", "within the bounds", "loop at", "a.c:4"]);
+    place.run(&["check", "a.c", "--unroll", "20"]).exits_with(0);
+}
+
+#[test]
+fn what_counts_as_an_error_can_be_chosen() {
+    let leak = "#include <stdlib.h>\nint main(void) { malloc(8); return 0; }\n";
+    let place = Place::with("leak.c", leak);
+    place.run(&["check", "leak.c"]).exits_with(0);
+    place.run(&["check", "leak.c", "--leaks"]).exits_with(1).says(&["error[leak]"]);
+    let place = Place::with("exit.c", "int main(void) { return 3; }\n");
+    place.run(&["check", "exit.c"]).exits_with(0);
+    place.run(&["check", "exit.c", "--exit-code-errors"]).exits_with(1).says(&["error[abort]"]);
+    let race = COUNTER.replace("atomic_int count", "int count").replace("atomic_fetch_add(&count, 1)", "count = 1");
+    let place = Place::with("race.c", &race.replace("count == 2", "count == 1"));
+    place.run(&["check", "race.c"]).exits_with(1).says(&["error[data-race]"]);
+    place.run(&["check", "race.c", "--no-data-races"]).exits_with(0).says(&["data races (--no-data-races)"]);
+    let stuck = r#"
+        #include <pthread.h>
+        pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+        int main(void) { pthread_mutex_lock(&m); pthread_mutex_lock(&m); return 0; }"#;
+    let place = Place::with("stuck.c", stuck);
+    place.run(&["check", "stuck.c"]).exits_with(1).says(&["error[deadlock]", "held by itself"]);
+    place.run(&["check", "stuck.c", "--no-deadlocks"]).exits_with(0).says(&["1 blocked"]);
+}
+
+#[test]
+fn what_is_taken_for_granted_is_named() {
+    let relaxed = COUNTER.replace("count, 1)", "count, 1, memory_order_relaxed)");
+    let relaxed = relaxed.replace("atomic_fetch_add(", "atomic_fetch_add_explicit(");
+    Place::with("a.c", &relaxed).run(&["check", "a.c"]).exits_with(0).says(&["not covered", "weak memory"]);
+}
+
+#[test]
+fn the_graph_of_an_execution_has_a_cluster_per_thread() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    place.run(&["check", "a.c", "--dot", "g.dot"]).exits_with(1);
+    let graph = place.read("g.dot");
+    assert!(graph.starts_with("digraph"), "{graph}");
+    assert_eq!(graph.matches("subgraph cluster_").count(), 3, "{graph}");
+    assert!(graph.contains("label=rf") && graph.contains("label=spawn") && graph.contains("label=join"), "{graph}");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    assert!(!place.run(&["check", "a.c"]).out.contains('\u{1b}'));
+    assert!(place.run(&["check", "a.c", "--color", "always"]).out.contains('\u{1b}'));
+}
+
+#[test]
+fn quiet_is_one_line_per_violation_and_the_verdict() {
+    let place = Place::with("a.c", LOST_UPDATE);
+    let ended = place.run(&["check", "a.c", "--quiet"]);
+    ended.exits_with(1).says(&["a.c:20", "error[assertion]"]);
+    assert_eq!(ended.out.lines().count(), 2, "{ended}");
+}
+
+#[test]
+fn macros_and_flags_reach_clang() {
+    let text = "#ifndef FLAG\n#error no flag\n#endif\nint main(void) { return N - 3; }\n";
+    let place = Place::with("a.c", text);
+    place.run(&["check", "a.c", "-D", "N=3", "--exit-code-errors", "--", "-DFLAG"]).exits_with(0);
+    place.run(&["check", "a.c", "-DN=4", "--exit-code-errors", "--", "-DFLAG"]).exits_with(1);
+    place.run(&["check", "a.c", "-DN=4"]).fails_with(3, &["no flag"]);
+}
+
+#[test]
+fn include_directories_reach_clang() {
+    let place = Place::with("a.c", "#include \"h.h\"\nint main(void) { return VALUE; }\n");
+    std::fs::create_dir(place.path("inc")).expect("the directory is ours");
+    place.write("inc/h.h", "#define VALUE 0\n");
+    place.run(&["check", "a.c", "-I", "inc"]).exits_with(0);
+}
+
+#[test]
+fn several_files_make_one_program() {
+    let place = Place::with("a.c", "int helper(void);\nint main(void) { return helper(); }\n");
+    place.write("b.c", "int helper(void) { return 0; }\n");
+    place.run(&["check", "a.c", "b.c", "--exit-code-errors"]).exits_with(0);
+}
+
+#[test]
+fn the_printed_output_belongs_to_the_execution_that_is_shown() {
+    let text = LOST_UPDATE.replace("int seen = count;", "int seen = count; printf(\"saw %d\\n\", seen);");
+    let place = Place::with("a.c", &text.replace("#include <assert.h>", "#include <assert.h>\n#include <stdio.h>"));
+    let ended = place.run(&["check", "a.c"]);
+    ended.exits_with(1).says(&["Output of this execution:", "| saw 0"]);
+    assert_eq!(ended.out.matches("| saw 0").count(), 2, "both threads saw 0\n{ended}");
+}
+
+#[test]
+fn a_program_prints_the_same_as_natively() {
+    let text =
+        "#include <stdio.h>\nint main(void) { for (int i = 0; i < 3; i++) printf(\"%d\\n\", i * i); return 0; }\n";
+    let ended = Place::with("a.c", text).run(&["run", "a.c"]);
+    ended.exits_with(0);
+    assert_eq!(ended.out, "0\n1\n4\n");
+}
+
+#[test]
+fn the_printed_form_of_a_program_can_be_checked() {
+    let place = Place::with("a.c", COUNTER);
+    let printed = place.run(&["ir", "a.c"]);
+    place.write("a.sir", &printed.exits_with(0).out);
+    let report = place.run(&["check", "a.sir", "--json", "-"]).exits_with(0).json();
+    assert_eq!(report["executions"]["complete"], 2);
+    let raw = place.run(&["ir", "--raw", "a.c"]);
+    assert!(raw.exits_with(0).out.contains("alloca"), "before the passes, variables are in memory\n{raw}");
+}
+
+#[test]
+fn models_are_listed() {
+    Place::new().run(&["models"]).exits_with(0).says(&["pthread_mutex_lock\n", "malloc\n"]);
+    Place::new().run(&["models", "no_such_function"]).fails_with(2, &["no_such_function"]);
+}
+
+#[test]
+fn help_teaches() {
+    let place = Place::new();
+    place.run(&["--help"]).exits_with(0).says(&["Examples:", "Exit codes:"]);
+    place.run(&["check", "--help"]).exits_with(0).says(&["--max-executions", "--json", "Exit codes:"]);
+    place.run(&["--version"]).exits_with(0).says(&["selvedge 0."]);
+}

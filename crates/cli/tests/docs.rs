@@ -1,0 +1,73 @@
+//! The documentation says what the command does: every option that it names exists, and every example file works.
+
+mod common;
+
+use common::Place;
+use std::collections::BTreeSet;
+
+const README: &str = include_str!("../../../README.md");
+const SCHEMA: &str = include_str!("../../../docs/json-schema.md");
+
+/// All `--options` in a text.
+fn options(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let words = text.split(|c: char| !is_part(c)).filter(|word| word.len() > 3 && word.starts_with("--"));
+    words.map(str::to_owned).collect()
+}
+
+fn known_options() -> BTreeSet<String> {
+    let place = Place::new();
+    let helps = [&["--help"][..], &["check", "--help"], &["replay", "--help"], &["run", "--help"], &["ir", "--help"]];
+    let mut known: BTreeSet<String> = helps.iter().flat_map(|args| options(&place.run(args).out)).collect();
+    // Options of `cargo` and `cargo xtask` that the documents mention too.
+    known.extend(["--release", "--with", "--seconds", "--seed", "--instructions", "--path"].map(str::to_owned));
+    known
+}
+
+#[test]
+fn every_option_in_the_documents_exists() {
+    let known = known_options();
+    for text in [README, SCHEMA] {
+        let unknown: Vec<String> = options(text).difference(&known).cloned().collect();
+        assert!(unknown.is_empty(), "no such options: {unknown:?}");
+    }
+}
+
+#[test]
+fn every_option_of_check_is_in_the_readme() {
+    let help = Place::new().run(&["check", "--help"]).out;
+    let missing: Vec<String> = options(&help).difference(&options(README)).cloned().collect();
+    assert!(missing.is_empty(), "the README lacks {missing:?}");
+}
+
+#[test]
+fn the_examples_do_what_the_readme_says() {
+    let example = |name: &str| format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"));
+    let place = Place::new();
+    let broken = place.run(&["check", &example("work_queue.c")]);
+    broken.exits_with(1).says(&["error[deadlock]", "not_empty"]);
+    place.run(&["check", &example("work_queue_fixed.c")]).exits_with(0).says(&["verified"]);
+}
+
+#[test]
+fn every_field_of_a_report_is_documented() {
+    let place = Place::with("a.c", common::LOST_UPDATE);
+    let report = place.run(&["check", "a.c", "--json", "-"]).exits_with(1).json();
+    let mut names = BTreeSet::new();
+    collect(&report, &mut names);
+    let missing: Vec<&String> = names.iter().filter(|name| !SCHEMA.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/json-schema.md lacks {missing:?}");
+}
+
+fn collect(value: &serde_json::Value, names: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                names.insert(name.clone());
+                collect(value, names);
+            }
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+        _ => {}
+    }
+}
