@@ -171,7 +171,23 @@ pub fn lower_modules(name: &str, modules: &[(&Module<'_>, &str)]) -> Result<ir::
         }
     }
     global::lower_constructors(&units, &mut program).map_err(|(n, fault)| locate(n, fault))?;
+    for (n, unit) in units.iter().enumerate() {
+        for &(index, id) in &bodies[n].functions {
+            let source = &unit.module.functions[index];
+            verify(&program.module, id, source.offset).map_err(|fault| locate(n, fault))?;
+        }
+    }
     Ok(program.module)
+}
+
+/// Checks a lowered function. What the parser and the lowering do not check themselves, above all that definitions
+/// dominate their uses, is checked here, so that a damaged file cannot become a program that means nothing.
+fn verify(program: &ir::Module, id: ir::FuncId, offset: u32) -> Parsed<()> {
+    ir::verify::verify_function(program, id).map_err(|errors| {
+        let name = &program.functions[id].name;
+        let first = errors.0.first().map_or(String::new(), |error| format!(": {}: {}", error.place, error.message));
+        Fault::syntax(offset, format!("the function `{name}` is not well-formed{first}"))
+    })
 }
 
 /// Whether a symbol is one of LLVM's own, which names no object: an intrinsic or a list for the linker.
