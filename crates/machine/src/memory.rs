@@ -348,6 +348,16 @@ impl Memory {
         (mask(read8(&space.bytes, at), size), mask(read8(&space.init, at), size))
     }
 
+    /// What is in memory at an address, whether or not it may be read; 0 if there never was an object.
+    pub fn remains(&self, addr: Addr, size: u8) -> u64 {
+        match self.find(addr) {
+            Some(id) if addr.0 - self.object(id).base.0 + u64::from(size) <= self.object(id).size => {
+                self.peek(id, addr, size).0
+            }
+            _ => 0,
+        }
+    }
+
     /// Writes 1 to 8 bytes. If the object is shared and the value is a pointer to a private object, that one becomes
     /// shared too.
     #[inline]

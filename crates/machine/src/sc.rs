@@ -6,12 +6,12 @@
 //!
 //! A step is an Op together with the thread's own computation behind it, up to its next Op. Steps between `AtomicBegin`
 //! and `AtomicEnd` are one step; [`Sc::section`] lists the accesses that it made. If such a section runs into an
-//! assumption that does not hold, none of its effects remain and the thread is blocked.
+//! assumption that does not hold, none of its effects remain, the thread is blocked, and all its accesses count as reads.
 
-use crate::{Access, AccessKind, Addr, Machine, Op, Status, Stop, ThreadId, Unsupported};
+use crate::{Access, AccessKind, Addr, Fault, Machine, Op, Status, Stop, ThreadId, Unsupported};
 use selvedge_ir::EntityRef;
 
-/// What an access found and left behind.
+/// What an access found and left behind (or would have found, if it cannot be performed).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
     /// The value before it, or the number that was chosen, or how many waiting threads were woken.
@@ -28,6 +28,8 @@ pub struct Sc<M> {
     log: Vec<WaitChange>,
     marks: Vec<usize>,
     section: Vec<(Access, Done)>,
+    performed: bool,
+    uninitialised: bool,
 }
 
 /// A thread that waits on a condition variable.
@@ -55,7 +57,15 @@ impl<M: Machine> Sc<M> {
     }
 
     fn resumed(machine: M) -> Sc<M> {
-        Sc { machine, waiters: Vec::new(), log: Vec::new(), marks: Vec::new(), section: Vec::new() }
+        Sc {
+            machine,
+            waiters: Vec::new(),
+            log: Vec::new(),
+            marks: Vec::new(),
+            section: Vec::new(),
+            performed: true,
+            uninitialised: false,
+        }
     }
 
     /// How many steps have been made.
@@ -119,6 +129,8 @@ impl<M: Machine> Sc<M> {
         debug_assert!(self.enabled(thread), "only enabled threads make steps");
         self.machine.mark();
         self.marks.push(self.log.len());
+        self.performed = true;
+        self.uninitialised = false;
         let op = *self.machine.pending(thread);
         let done = match op {
             Op::Access(access) => self.access(thread, &access),
@@ -128,8 +140,13 @@ impl<M: Machine> Sc<M> {
         let done = match done {
             Ok(done) => done,
             Err(stop) => {
+                self.performed = false;
+                let old = match op {
+                    Op::Access(access) => self.machine.memory().remains(access.addr, access.size),
+                    _ => 0,
+                };
                 self.machine.halt(thread, Status::Stopped);
-                return Err((Done { old: 0, new: None }, stop));
+                return Err((Done { old, new: None }, stop));
             }
         };
         self.machine.resume(thread, done.old).map(|()| done).map_err(|stop| (done, stop))
@@ -138,11 +155,14 @@ impl<M: Machine> Sc<M> {
     #[inline]
     fn access(&mut self, thread: ThreadId, access: &Access) -> Result<Done, Stop> {
         let memory = self.machine.memory_mut();
-        let old = match access.kind {
+        let mut old = memory.load(thread, access.addr, access.size, access.raw);
+        if let Err(Fault::Uninitialised(_)) = old {
+            self.uninitialised = true;
             // A store does not look at what it overwrites; but what was there is needed to reverse races.
-            AccessKind::Store { .. } => memory.load(thread, access.addr, access.size, true),
-            _ => memory.load(thread, access.addr, access.size, access.raw),
-        };
+            if matches!(access.kind, AccessKind::Store { .. }) && access.until.is_none() {
+                old = memory.load(thread, access.addr, access.size, true);
+            }
+        }
         let written = match old {
             Ok(old) => access.written(old),
             Err(fault) => return Err(self.machine.fault(thread, access, fault)),
@@ -209,6 +229,7 @@ impl<M: Machine> Sc<M> {
                     self.machine.undo();
                     self.machine.mark();
                     self.machine.halt(thread, Status::AssumeBlocked);
+                    self.section.iter_mut().for_each(|(_, done)| done.new = None);
                     return Ok(nothing);
                 }
                 _ => return Ok(nothing),
@@ -228,6 +249,10 @@ impl<M: Machine> Sc<M> {
             match result {
                 Ok(done) => self.machine.resume(thread, done.old).map_err(|stop| (done, stop))?,
                 Err(stop) => {
+                    if let Op::Access(access) = op {
+                        let old = self.machine.memory().remains(access.addr, access.size);
+                        self.section.push((access, Done { old, new: None }));
+                    }
                     self.machine.halt(thread, Status::Stopped);
                     return Err((nothing, stop));
                 }
@@ -248,7 +273,18 @@ impl<M: Machine> Sc<M> {
         Stop::Unsupported(Box::new(Unsupported { feature, place: self.machine.site(thread).span }))
     }
 
-    /// The accesses of the newest step, if that was an atomic section.
+    /// Whether the Op of the newest step could be performed: not if the access or `free` itself is a violation.
+    pub fn performed(&self) -> bool {
+        self.performed
+    }
+
+    /// Whether the newest step met bytes that were never written.
+    pub fn met_uninitialised(&self) -> bool {
+        self.uninitialised
+    }
+
+    /// The accesses of the newest step, if that was an atomic section. One that could not be performed is the last; it
+    /// counts as a read.
     pub fn section(&self) -> &[(Access, Done)] {
         &self.section
     }

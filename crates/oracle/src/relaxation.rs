@@ -91,14 +91,15 @@ impl HardBytes {
     }
 }
 
-/// The steps whose writes are read by a later step.
+/// The steps whose writes are read by a later step. An access that cannot be performed reads nothing; what an atomic
+/// section would have stored, had it not been given up, is something that it looked at.
 fn read_steps(events: &[Event]) -> BTreeSet<usize> {
     let mut newest: HashMap<u64, usize> = HashMap::new();
     let mut read = BTreeSet::new();
-    for (at, event) in events.iter().enumerate() {
+    for (at, event) in events.iter().enumerate().filter(|(_, event)| !event.faulty) {
         for (access, done) in event.accesses() {
             let touch = Touch::of(&access, &done);
-            if access.reads() {
+            if access.reads() || !touch.writes {
                 read.extend((touch.first..touch.end).filter_map(|byte| newest.get(&byte)));
             }
             if touch.writes {

@@ -41,7 +41,7 @@ pub enum Footprint {
         /// From where.
         addr: u64,
     },
-    /// Writes bytes, and looks at what was there (or ends their life).
+    /// Writes bytes, and looks at what was there.
     Write {
         /// How many.
         len: u32,
@@ -61,6 +61,13 @@ pub enum Footprint {
         family: Family,
         /// How many bytes.
         len: u8,
+        /// From where.
+        addr: u64,
+    },
+    /// Ends the life of bytes.
+    Free {
+        /// How many.
+        len: u32,
         /// From where.
         addr: u64,
     },
@@ -160,24 +167,32 @@ pub struct Dependence {
 }
 
 impl Dependence {
-    /// The number of a list of accesses.
+    /// The number of a list of accesses. What a section reads after having written it is its own business.
     pub fn intern(&mut self, accesses: &[(Access, Done)]) -> SectionId {
         use selvedge_ir::EntityRef;
-        let key = |(access, done): &(Access, Done)| (done.new.is_some(), u32::from(access.size), access.addr.0);
-        let mut keys: Vec<_> = accesses.iter().map(key).collect();
+        let mut keys: Vec<(bool, u32, u64)> = Vec::new();
+        for (n, (access, done)) in accesses.iter().enumerate() {
+            if is_exposed(accesses, n) {
+                keys.push((false, access.size.into(), access.addr.0));
+            }
+            if done.new.is_some() {
+                keys.push((true, access.size.into(), access.addr.0));
+            }
+        }
         keys.sort_unstable();
         keys.dedup();
         let next = SectionId::new(self.parts.len());
         let id = *self.ids.entry(keys.clone()).or_insert(next);
         if id == next {
             let part =
-                |(write, len, addr)| if write { Footprint::Write { len, addr } } else { Footprint::Read { len, addr } };
+                |(write, len, addr)| if write { Footprint::Store { len, addr } } else { Footprint::Read { len, addr } };
             self.parts.push(keys.into_iter().map(part).collect());
         }
         id
     }
 
-    fn parts(&self, id: SectionId) -> &[Footprint] {
+    /// What the accesses of a section read from others, and write.
+    pub fn parts(&self, id: SectionId) -> &[Footprint] {
         use selvedge_ir::EntityRef;
         &self.parts[id.index()]
     }
@@ -207,8 +222,14 @@ impl Dependence {
             (Nothing, _) | (_, Nothing) => false,
             (Read { .. }, Read { .. }) => false,
             (
-                Read { len: m, addr: x } | Write { len: m, addr: x } | Store { len: m, addr: x },
-                Read { len: n, addr: y } | Write { len: n, addr: y } | Store { len: n, addr: y },
+                Read { len: m, addr: x }
+                | Write { len: m, addr: x }
+                | Store { len: m, addr: x }
+                | Free { len: m, addr: x },
+                Read { len: n, addr: y }
+                | Write { len: n, addr: y }
+                | Store { len: n, addr: y }
+                | Free { len: n, addr: y },
             ) => overlap(x, m, y, n),
             (Anything, _) | (_, Anything) => true,
             (Section(id), other) | (other, Section(id)) => {
@@ -217,14 +238,13 @@ impl Dependence {
             (Commute { family: f, len: m, addr: x }, Commute { family: g, len: n, addr: y }) => {
                 !(self.ifaa && f == g && m == n && x == y) && overlap(x, m.into(), y, n.into())
             }
-            (
-                Commute { len: m, addr: x, .. },
-                Read { len: n, addr: y } | Write { len: n, addr: y } | Store { len: n, addr: y },
-            )
-            | (
-                Read { len: n, addr: y } | Write { len: n, addr: y } | Store { len: n, addr: y },
-                Commute { len: m, addr: x, .. },
-            ) => overlap(x, m.into(), y, n),
+            (Commute { len: m, addr: x, .. }, other) | (other, Commute { len: m, addr: x, .. }) => match other {
+                Read { len: n, addr: y }
+                | Write { len: n, addr: y }
+                | Store { len: n, addr: y }
+                | Free { len: n, addr: y } => overlap(x, m.into(), y, n),
+                _ => false,
+            },
             (Wait { cond: x }, Notify { cond: y } | NotifyNobody { cond: y }) => x == y,
             (Notify { cond: x } | NotifyNobody { cond: x }, Wait { cond: y }) => x == y,
             (Notify { cond: x }, Notify { cond: y } | NotifyNobody { cond: y }) => x == y,
@@ -247,6 +267,18 @@ impl Dependence {
     }
 }
 
+/// Whether the n-th access of a section reads bytes that the section did not write before.
+pub fn is_exposed(accesses: &[(Access, Done)], n: usize) -> bool {
+    let (access, done) = &accesses[n];
+    let own = |byte: u64| {
+        accesses[..n].iter().any(|(other, done)| {
+            done.new.is_some() && (other.addr.0..other.addr.0 + u64::from(other.size)).contains(&byte)
+        })
+    };
+    // A store that could not be performed has found that out.
+    (access.reads() || done.new.is_none()) && !(access.addr.0..access.addr.0 + u64::from(access.size)).all(own)
+}
+
 /// Whether two byte ranges have a byte in common.
 #[inline]
 pub fn overlap(x: u64, m: u32, y: u64, n: u32) -> bool {
@@ -258,7 +290,7 @@ pub fn overlap(x: u64, m: u32, y: u64, n: u32) -> bool {
 pub fn footprint(op: &Op, done: &Done, section: impl FnOnce() -> SectionId) -> Footprint {
     match *op {
         Op::Access(access) => access_footprint(&access, done.new.is_some()),
-        Op::Free { addr, size } => Footprint::Write { len: size as u32, addr: addr.0 },
+        Op::Free { addr, size } => Footprint::Free { len: size as u32, addr: addr.0 },
         Op::CondWait { cond } => Footprint::Wait { cond: cond.0 },
         Op::CondWake { cond, early: true } => Footprint::EarlyWake { cond: cond.0 },
         Op::CondSignal { cond } | Op::CondBroadcast { cond } if done.old > 0 => Footprint::Notify { cond: cond.0 },

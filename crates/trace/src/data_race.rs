@@ -4,7 +4,8 @@
 //! the other, where happens-before is program order, thread creation and end, condition variables, and
 //! *synchronises-with*: a release write (or a write after a release fence) that is read by an acquire read (or by a
 //! read before an acquire fence), through release sequences of read-modify-writes. Mutexes are acquire and release
-//! accesses to their word, so nothing more is needed for them. Atomic sections synchronise with each other.
+//! accesses to their word, so nothing more is needed for them. Accesses in atomic sections count as sequentially
+//! consistent atomics. Accesses that are violations themselves do not count.
 //!
 //! This is not the happens-before of the exploration, in which every conflict orders events: a flag that is set and read
 //! with relaxed accesses orders nothing here. Both are the same for equivalent executions, so looking at one execution
@@ -17,6 +18,7 @@ use crate::trace::{EventId, Trace};
 use rustc_hash::FxHashSet;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{Access, AccessKind, Done, Machine, Op, Sc, SourceSpan, Violation, ViolationKind};
+use smallvec::SmallVec;
 
 /// A vector clock by thread number.
 type Clock = Vec<u32>;
@@ -79,7 +81,7 @@ impl DataRaces {
         }
         set(&mut record.clock, event.action.thread.index(), event.index);
         match event.op {
-            Op::Access(access) => self.access(trace, e, &access, &event.done, &mut record),
+            Op::Access(access) if event.performed => self.access(trace, e, &access, &event.done, &mut record),
             Op::Fence { order } => fence(order, &mut record),
             Op::Join { thread } => {
                 if let Some(last) = trace.last_of(thread, e).or(trace.birth(thread)) {
@@ -92,9 +94,8 @@ impl DataRaces {
                 }
             }
             Op::AtomicBegin => {
-                let is_section = |f: &EventId| trace.event(*f).op == Op::AtomicBegin;
-                if let Some(older) = (0..e.index()).rev().map(EventId::new).find(is_section) {
-                    join(&mut record.clock, &self.records[older.index()].clock);
+                for (access, done) in trace.accesses(e).filter(|_| event.performed) {
+                    self.access(trace, e, &Access { order: Order::SeqCst, ..*access }, done, &mut record);
                 }
             }
             _ => {}
@@ -103,14 +104,14 @@ impl DataRaces {
     }
 
     fn access(&self, trace: &Trace, e: EventId, access: &Access, done: &Done, record: &mut Record) {
-        let source = access.reads().then(|| newest_write(trace, e, access)).flatten();
-        let learned = source.map(|w| &self.records[w.index()].release);
+        let sources = if access.reads() { newest_writes(trace, e, access) } else { SmallVec::new() };
         let failed = done.new.is_none();
         let order = match access.kind {
             AccessKind::Cas { failure, .. } if failed => failure,
             _ => access.order,
         };
-        if let Some(learned) = learned {
+        for source in &sources {
+            let learned = &self.records[source.index()].release;
             if order.acquires() {
                 join(&mut record.clock, learned);
             } else if order.is_atomic() {
@@ -121,10 +122,10 @@ impl DataRaces {
             return;
         }
         // A read-modify-write continues the release sequence of what it read.
-        if matches!(access.kind, AccessKind::Rmw { .. } | AccessKind::Cas { .. })
-            && let Some(learned) = learned
-        {
-            join(&mut record.release, learned);
+        if matches!(access.kind, AccessKind::Rmw { .. } | AccessKind::Cas { .. }) {
+            for source in &sources {
+                join(&mut record.release, &self.records[source.index()].release);
+            }
         }
         if order.releases() {
             join(&mut record.release, &record.clock);
@@ -140,8 +141,7 @@ impl DataRaces {
             if get(clock, older.action.thread.index()) >= older.index {
                 continue;
             }
-            let sections = older.op == Op::AtomicBegin && trace.event(e).op == Op::AtomicBegin;
-            if !sections && self.races(trace, f, e) {
+            if older.performed && trace.event(e).performed && races(trace, f, e) {
                 let newer = trace.event(e);
                 let key = |event: &crate::trace::Event| (event.action.thread.index() as u32, event.index);
                 let ((a, b), (c, d)) = (key(older), key(newer));
@@ -151,16 +151,18 @@ impl DataRaces {
             }
         }
     }
+}
 
-    fn races(&self, trace: &Trace, f: EventId, e: EventId) -> bool {
-        trace.accesses(f).any(|(a, a_done)| {
-            trace.accesses(e).any(|(b, b_done)| {
-                (a_done.new.is_some() || b_done.new.is_some())
-                    && !(a.order.is_atomic() && b.order.is_atomic())
-                    && overlap(a.addr.0, u32::from(a.size), b.addr.0, u32::from(b.size))
-            })
+/// Whether two events make conflicting accesses, one of which is not atomic.
+fn races(trace: &Trace, f: EventId, e: EventId) -> bool {
+    let atomic = |event: EventId, access: &Access| access.order.is_atomic() || trace.event(event).op == Op::AtomicBegin;
+    trace.accesses(f).any(|(a, a_done)| {
+        trace.accesses(e).any(|(b, b_done)| {
+            (a_done.new.is_some() || b_done.new.is_some())
+                && !(atomic(f, a) && atomic(e, b))
+                && overlap(a.addr.0, u32::from(a.size), b.addr.0, u32::from(b.size))
         })
-    }
+    })
 }
 
 fn fence(order: Order, record: &mut Record) {
@@ -174,13 +176,28 @@ fn fence(order: Order, record: &mut Record) {
     }
 }
 
-/// The write that a read gets its value from.
-fn newest_write(trace: &Trace, e: EventId, access: &Access) -> Option<EventId> {
-    (0..e.index()).rev().map(EventId::new).find(|&f| {
-        trace.accesses(f).any(|(other, done)| {
-            done.new.is_some() && overlap(access.addr.0, u32::from(access.size), other.addr.0, u32::from(other.size))
-        })
-    })
+/// The writes that a read gets its bytes from: one, unless ranges overlap without being equal.
+fn newest_writes(trace: &Trace, e: EventId, access: &Access) -> SmallVec<[EventId; 2]> {
+    let (addr, size) = (access.addr.0, u64::from(access.size));
+    let mut missing = selvedge_machine::truncate(u64::MAX, access.size);
+    let mut sources = SmallVec::new();
+    for f in (0..e.index()).rev().map(EventId::new) {
+        for (other, _) in trace.accesses(f).filter(|(_, done)| done.new.is_some()) {
+            for n in 0..u64::from(other.size) {
+                let byte = (other.addr.0 + n).wrapping_sub(addr);
+                if byte < size && missing >> (8 * byte) & 1 == 1 {
+                    missing &= !(0xff << (8 * byte));
+                    if sources.last() != Some(&f) {
+                        sources.push(f);
+                    }
+                }
+            }
+        }
+        if missing == 0 {
+            break;
+        }
+    }
+    sources
 }
 
 fn get(clock: &Clock, thread: usize) -> u32 {
@@ -236,6 +253,9 @@ fn advance<M: Machine>(sc: &mut Sc<M>, trace: &Trace, to: usize) {
 }
 
 fn verb(trace: &Trace, e: EventId) -> &'static str {
+    if trace.event(e).op == Op::AtomicBegin {
+        return "access in an atomic section";
+    }
     let atomic = trace.accesses(e).all(|(access, _)| access.order.is_atomic());
     match (trace.accesses(e).any(|(_, done)| done.new.is_some()), atomic) {
         (true, true) => "atomic write",

@@ -22,7 +22,7 @@
 //!    the executions with the other alternatives.
 
 use crate::Algorithm;
-use crate::action::{ANY, Action, Footprint};
+use crate::action::{ANY, Action, Footprint, footprint};
 use crate::blocking_race::{Waiter, blocking_races};
 use crate::data_race::DataRaces;
 use crate::ending::conclude;
@@ -132,14 +132,14 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
                 None if fresh => self.choose(node)?, // ll. 24-26
                 None => None,
             };
-            match next {
-                Some(child) => self.advance(child)?,
-                None if self.backtrack() => {}
-                None => return Ok(Explored::All),
+            if let Some(child) = next {
+                self.advance(child)?;
             }
-            if self.locations.restart {
-                self.locations.restart = false;
+            if std::mem::take(&mut self.locations.restart) {
                 return Ok(Explored::Restart);
+            }
+            if next.is_none() && !self.backtrack() {
+                return Ok(Explored::All);
             }
         }
     }
@@ -216,7 +216,18 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             Err((done, stop)) => (done, Some(stop)),
         };
         let section = if op == Op::AtomicBegin { self.sc.section() } else { &[] };
+        if self.trace.dependence.observers {
+            section.iter().for_each(|(access, _)| self.locations.note(access, &mut self.trace.dependence));
+        }
         let action = self.trace.push(thread, choice, op, done, section, woken_by);
+        if !self.sc.performed() || self.sc.met_uninitialised() {
+            self.trace.note(self.sc.performed(), self.sc.met_uninitialised());
+        }
+        debug_assert!(
+            self.is_as_predicted(child, &action),
+            "{:?} was predicted, {action:?} happened",
+            self.tree.action(child)
+        );
         self.tree.set_action(child, action);
         self.descend(child, &action);
         self.session.tick(|result| Progress {
@@ -229,6 +240,12 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             Some(stop) => self.stopped(stop),
             None => Ok(()),
         }
+    }
+
+    /// Everything in a wakeup sequence must happen as it was predicted.
+    fn is_as_predicted(&self, child: Node, action: &Action) -> bool {
+        let predicted = self.tree.action(child);
+        predicted.footprint == Footprint::Anything || predicted.footprint == action.footprint
     }
 
     /// l. 29: sleep(E.p) := {q ∈ sleep(E) | p, q independent after E}; l. 30: wut(E.p) := subtree(wut(E), p).
@@ -305,10 +322,12 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
                     } else {
                         crate::source_set::reversed_up_to(&self.trace, e, e2, &mut v);
                     }
+                    self.probe(e, &mut v);
                     self.insert(e, &mut v); // l. 6
                 }
                 Race::Observed(e, e2, observer) => {
                     reversed_observed(&self.trace, e, e2, observer, &mut v);
+                    self.probe(e, &mut v);
                     self.insert(e, &mut v);
                 }
                 Race::MayBlock(e2) => self.reverse_blocking(&Waiter::of_event(&self.trace, e2)),
@@ -333,10 +352,30 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
 
     fn reverse_blocking(&mut self, waiter: &Waiter) {
         let mut sequences = Vec::new();
-        blocking_races(&self.trace, waiter, |e, v| sequences.push((e, v.clone())));
+        let (sc, trace) = (&mut *self.sc, &self.trace);
+        let probe = |e: EventId, u: &[Action]| probe_enabled(sc, trace, e, u, waiter.thread);
+        blocking_races(trace, waiter, probe, |e, v| sequences.push((e, v.clone())));
         for (e, mut v) in sequences {
+            self.probe(e, &mut v);
             self.insert(e, &mut v);
         }
+    }
+
+    /// If it is not known what the last event of `v` touches (an atomic section, or an access to bytes that may not have
+    /// been written), goes back and finds out.
+    fn probe(&mut self, e: EventId, v: &mut [Action]) {
+        let Some((last, others)) = v.split_last_mut() else { return };
+        let known = last.footprint != Footprint::Anything;
+        if known && (!self.trace.has_uninitialised() || last.footprint == Footprint::Nothing) {
+            return;
+        }
+        go_to(self.sc, &self.trace, e, others);
+        let op = *self.sc.machine.pending(last.thread);
+        let choice = if last.choice == ANY { 0 } else { last.choice };
+        let (Ok(done) | Err((done, _))) = self.sc.step(last.thread, choice);
+        let (section, dependence) = (self.sc.section(), &mut self.trace.dependence);
+        last.footprint = footprint(&op, &done, || dependence.intern(section));
+        come_back(self.sc, &self.trace, e);
     }
 
     /// Inserts `v` at `pre(E, e)` unless it is redundant (ll. 6 and 21).
@@ -351,13 +390,13 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         }
     }
 
-    /// Source-DPOR: adds an initial of `v` to the backtrack set unless one is there.
+    /// Source-DPOR: adds an initial of `v` to the backtrack set unless one is there. What sleeps counts as there: it was
+    /// explored at this level, or need not be.
     fn add_to_source_set(&mut self, level: usize, v: &[Action]) {
         let initials = initials(v, &self.trace.dependence);
-        let Level { node, inherited, .. } = self.levels[level];
-        let explored = &self.sleep(level)[inherited..];
+        let node = self.levels[level].node;
         let is_initial = |a: &Action| initials.iter().any(|i| i.thread == a.thread);
-        if explored.iter().any(|sleeper| is_initial(&sleeper.action))
+        if self.sleep(level).iter().any(|sleeper| is_initial(&sleeper.action))
             || self.tree.children(node).any(|child| is_initial(self.tree.action(child)))
         {
             return;
@@ -384,6 +423,35 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             }
         }
         false
+    }
+}
+
+/// Whether a thread is enabled after `pre(E, e).u`.
+fn probe_enabled<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, u: &[Action], thread: ThreadId) -> bool {
+    go_to(sc, trace, e, u);
+    let enabled = sc.enabled(thread);
+    come_back(sc, trace, e);
+    enabled
+}
+
+/// Goes back to `pre(E, e)` and executes a sequence there. What happened before happens again, violations included.
+fn go_to<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, u: &[Action]) {
+    debug_assert_eq!(sc.depth(), trace.len(), "the execution is at its end");
+    while sc.depth() > e.index() {
+        sc.undo();
+    }
+    for step in u {
+        let _ = sc.step(step.thread, step.choice);
+    }
+}
+
+/// Returns to the end of the execution.
+fn come_back<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId) {
+    while sc.depth() > e.index() {
+        sc.undo();
+    }
+    for event in &trace.events()[e.index()..] {
+        let _ = sc.step(event.action.thread, event.action.choice);
     }
 }
 

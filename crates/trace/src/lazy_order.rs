@@ -49,7 +49,7 @@ impl Trace {
     fn first_observers(&self) -> Vec<u32> {
         let mut observer = vec![NONE; self.events.len()];
         for e in (0..self.events.len()).map(EventId::new) {
-            for (access, _) in self.accesses(e).filter(|(access, _)| access.reads()) {
+            for access in self.exposed_reads(e) {
                 if let Some(write) = self.newest_write(e, access.addr.0, u32::from(access.size)) {
                     let first = &mut observer[write.index()];
                     if *first == NONE {
@@ -103,18 +103,13 @@ impl Trace {
             Footprint::Store { len, addr } => (addr, len),
             _ => return Vec::new(),
         };
+        let touches = |access: &Access| overlap(addr, len, access.addr.0, u32::from(access.size));
         let mut readers = Vec::new();
         for f in (store.index() + 1..self.len()).map(EventId::new) {
-            let mut overwritten = false;
-            for (access, done) in self.accesses(f) {
-                if overlap(addr, len, access.addr.0, u32::from(access.size)) && !overwritten {
-                    if access.reads() {
-                        readers.push(f);
-                    }
-                    overwritten = done.new.is_some();
-                }
+            if self.exposed_reads(f).any(touches) {
+                readers.push(f);
             }
-            if overwritten {
+            if self.accesses(f).any(|(access, done)| done.new.is_some() && touches(access)) {
                 break;
             }
         }

@@ -27,10 +27,33 @@ pub fn notdep(trace: &Trace, e: EventId, v: &mut Vec<Action>) {
     }
 }
 
+/// `notdep(e, E)` without those events behind `e'` that have alternatives, or happen after such events; appended to `v`.
+///
+/// The race of `e` and `e'` is looked at once, with the first alternatives of whatever comes behind it; the sequence
+/// must stand for all of them. It may end at `e'` in any case: what is left out is independent with `e'`.
+fn notdep_without_choices(trace: &Trace, e: EventId, e2: EventId, v: &mut Vec<Action>) {
+    let mut left_out: SmallVec<[EventId; 4]> = SmallVec::new();
+    for f in (e.index() + 1..trace.len()).map(EventId::new) {
+        if trace.happens_before(e, f) {
+            continue;
+        }
+        let event = trace.event(f);
+        if f > e2 && (event.has_alternatives() || left_out.iter().any(|&g| trace.happens_before(g, f))) {
+            left_out.push(f);
+        } else {
+            v.push(event.action);
+        }
+    }
+}
+
 /// `notdep(e, E).ê'` in `v`.
 pub fn reversed(trace: &Trace, e: EventId, e2: EventId, v: &mut Vec<Action>) {
     v.clear();
-    notdep(trace, e, v);
+    if trace.has_alternatives() {
+        notdep_without_choices(trace, e, e2, v);
+    } else {
+        notdep(trace, e, v);
+    }
     let kept = |f: EventId| f < e || !trace.happens_before(e, f);
     v.push(revised(trace, trace.event(e2), kept));
 }
@@ -57,6 +80,9 @@ pub fn revised(trace: &Trace, event: &Event, kept: impl Fn(EventId) -> bool) -> 
 /// What an access touches when it is executed after the events that are kept. `found` is a value that the location had
 /// at some time, used for bytes that no event ever wrote.
 pub fn revised_access(trace: &Trace, access: &Access, found: u64, kept: impl Fn(EventId) -> bool) -> Footprint {
+    if trace.has_irregular() && is_dead(trace, access, &kept) {
+        return access_footprint(access, false);
+    }
     match access.kind {
         selvedge_machine::AccessKind::Load => access_footprint(access, false),
         selvedge_machine::AccessKind::Cas { .. } => {
@@ -65,6 +91,16 @@ pub fn revised_access(trace: &Trace, access: &Access, found: u64, kept: impl Fn(
         }
         _ => access_footprint(access, true),
     }
+}
+
+/// Whether the object of an access is freed by an event that is kept: then the access only finds that out.
+pub fn is_dead(trace: &Trace, access: &Access, kept: impl Fn(EventId) -> bool) -> bool {
+    trace.events().iter().enumerate().any(|(e, event)| match event.op {
+        Op::Free { addr, size } => {
+            kept(EventId::new(e)) && overlap(addr.0, size as u32, access.addr.0, u32::from(access.size))
+        }
+        _ => false,
+    })
 }
 
 /// The value at the bytes of an access after the events that are kept. Of a read-modify-write that commutes with others

@@ -15,7 +15,7 @@
 //! With observers, whether two stores conflict is known only when the execution is over: then nothing of this is done
 //! when an event is executed, and `lazy_order.rs` computes all clocks and races at the end.
 
-use crate::action::{Action, Dependence, Footprint, footprint, overlap};
+use crate::action::{Action, Dependence, Footprint, footprint, is_exposed, overlap};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, entity};
 use selvedge_machine::{Access, Done, Op, ThreadId};
@@ -53,6 +53,10 @@ pub struct Event {
     section: u32,
     /// The event that ended its waiting, if it is a wake-up that was notified.
     pub woken_by: Option<EventId>,
+    /// Whether it could be performed; not if the access itself is a violation.
+    pub performed: bool,
+    /// Whether it met bytes that were never written.
+    pub uninitialised: bool,
 }
 
 /// A pair of events, or an event alone, whose order with older events can be reversed.
@@ -82,6 +86,11 @@ impl Event {
         }
     }
 
+    /// Whether the step could have been made in more than one way.
+    pub fn has_alternatives(&self) -> bool {
+        matches!(self.op, Op::Choose { .. } | Op::CondSignal { .. })
+    }
+
     /// Whether other threads can enable or disable it.
     pub fn may_block(&self) -> bool {
         matches!(self.op, Op::Access(Access { until: Some(_), .. }))
@@ -105,6 +114,10 @@ pub struct Trace {
     section_accesses: Vec<(Access, Done)>,
     /// How many events are plain accesses.
     plain: usize,
+    /// How many events have alternatives.
+    choices: usize,
+    /// How many events met bytes that were never written.
+    uninitialised: usize,
     /// How many events are not simple accesses and yet touch something.
     irregular: usize,
     /// When events are dependent.
@@ -146,6 +159,30 @@ impl Trace {
     /// Whether some event is a plain access or an atomic section, so that there could be a data race.
     pub fn has_plain_accesses(&self) -> bool {
         self.plain > 0
+    }
+
+    /// The accesses of an event that read what other events wrote.
+    pub fn exposed_reads(&self, e: EventId) -> impl Iterator<Item = &Access> {
+        let event = &self.events[e.index()];
+        let end = self.events.get(e.index() + 1).map_or(self.section_accesses.len(), |next| next.section as usize);
+        let section = &self.section_accesses[event.section as usize..end];
+        let own = event.access().filter(|access| access.reads() && event.performed);
+        own.into_iter().chain((0..section.len()).filter(|&n| is_exposed(section, n)).map(|n| &section[n].0))
+    }
+
+    /// Whether some event could have been made in more than one way.
+    pub fn has_alternatives(&self) -> bool {
+        self.choices > 0
+    }
+
+    /// Whether some event met bytes that were never written: then values alone do not tell what an access does.
+    pub fn has_uninitialised(&self) -> bool {
+        self.uninitialised > 0
+    }
+
+    /// Whether some event is not a simple access and yet touches something.
+    pub fn has_irregular(&self) -> bool {
+        self.irregular > 0
     }
 
     /// The accesses that an event made: one, or those of its atomic section.
@@ -252,8 +289,21 @@ impl Trace {
         self.section_accesses.extend_from_slice(section);
         let links = [(NONE, NONE); 2];
         let woken_by = woken_by.map(|e| EventId::new(e as usize));
-        let mut event = Event { action, index, op, done, previous, links, races, section: section_start, woken_by };
+        let mut event = Event {
+            action,
+            index,
+            op,
+            done,
+            previous,
+            links,
+            races,
+            section: section_start,
+            woken_by,
+            performed: true,
+            uninitialised: false,
+        };
         self.plain += usize::from(event.is_plain());
+        self.choices += usize::from(event.has_alternatives());
         self.find_conflicts(&event, id);
         self.link(&mut event, id);
         self.events.push(event);
@@ -430,6 +480,14 @@ impl Trace {
         (granule.index() as u32, older)
     }
 
+    /// Notes that the newest event could not be performed, or met bytes that were never written.
+    pub fn note(&mut self, performed: bool, uninitialised: bool) {
+        let event = self.events.last_mut().expect("there is an event");
+        event.performed = performed;
+        event.uninitialised = uninitialised;
+        self.uninitialised += usize::from(uninitialised);
+    }
+
     /// Takes the newest event back.
     #[inline]
     pub fn pop(&mut self) -> Event {
@@ -439,6 +497,8 @@ impl Trace {
         self.races.truncate(event.races as usize);
         self.section_accesses.truncate(event.section as usize);
         self.plain -= usize::from(event.is_plain());
+        self.choices -= usize::from(event.has_alternatives());
+        self.uninitialised -= usize::from(event.uninitialised);
         if event.links[0].0 == NONE {
             let touches = event.action.footprint != Footprint::Nothing;
             self.irregular -= usize::from(touches);
@@ -496,7 +556,9 @@ impl Range {
     pub fn of(footprint: &Footprint) -> Range {
         match *footprint {
             Footprint::Read { len, addr } => Range { len, addr, writes: false },
-            Footprint::Write { len, addr } | Footprint::Store { len, addr } => Range { len, addr, writes: true },
+            Footprint::Write { len, addr } | Footprint::Store { len, addr } | Footprint::Free { len, addr } => {
+                Range { len, addr, writes: true }
+            }
             Footprint::Commute { len, addr, .. } => Range { len: len.into(), addr, writes: true },
             _ => Range { len: 0, addr: 0, writes: false },
         }

@@ -75,14 +75,24 @@ impl Sleeper {
         }
     }
 
+    /// The sleeper was executed: is it read now, by whatever thread?
     fn is_read(&self, event: &Action, dependence: &Dependence) -> Fate {
-        let own = &self.action.footprint;
         match event.footprint {
-            Footprint::Store { .. } if Range::of(&event.footprint).covers(&Range::of(own)) => Fate::Redundant,
-            Footprint::Store { .. } => Fate::Sleeps,
-            // Whether the read is by the same thread does not matter here.
-            ref other if dependence.conflict(own, other) => Fate::Woken,
-            _ => Fate::Sleeps,
+            Footprint::Section(id) => self.is_read_by(dependence.parts(id)),
+            Footprint::Anything => Fate::Woken,
+            footprint => self.is_read_by(&[footprint]),
+        }
+    }
+
+    fn is_read_by(&self, parts: &[Footprint]) -> Fate {
+        let own = Range::of(&self.action.footprint);
+        let overwrites = |part: &Footprint| matches!(part, Footprint::Store { .. } | Footprint::Free { .. });
+        if parts.iter().any(|part| !overwrites(part) && Range::of(part).overlaps(&own)) {
+            Fate::Woken
+        } else if parts.iter().any(|part| Range::of(part).covers(&own)) {
+            Fate::Redundant
+        } else {
+            Fate::Sleeps
         }
     }
 }

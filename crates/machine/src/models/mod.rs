@@ -29,7 +29,6 @@ mod mutex;
 mod once;
 mod process;
 mod random;
-mod rb_tree;
 mod registry;
 mod rwlock;
 mod semaphore;

@@ -5,7 +5,7 @@
 
 use super::{
     Model, alloc, atomics, attributes, barrier, bytes, clock, condvar, convert, ctype, cxx, iostream, keys, math,
-    mutex, once, process, random, rb_tree, rwlock, semaphore, sort, stdio, strings, threads, unsupported, verifier,
+    mutex, once, process, random, rwlock, semaphore, sort, stdio, strings, threads, unsupported, verifier,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -28,7 +28,6 @@ const FAMILIES: &[&[(&str, Model)]] = &[
     once::TABLE,
     process::TABLE,
     random::TABLE,
-    rb_tree::TABLE,
     rwlock::TABLE,
     semaphore::TABLE,
     sort::TABLE,
