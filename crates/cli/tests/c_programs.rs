@@ -117,14 +117,16 @@ fn check_error(run: &Ended, expected: &Expected, path: &Path) -> Result<(), Stri
     if run.code != 3 {
         return Err(format!("an error was expected, but the exit code is {}: {}", run.code, summary(run)));
     }
+    // clang's own messages are on standard error; the report has one line that sums up.
+    let message = format!("{}\n{}", run.err, report(run)?["error"].as_str().unwrap_or_default());
     let wanted = expected.error.as_deref().unwrap_or_default();
-    if !run.err.contains(wanted) {
-        return Err(format!("the message does not contain `{wanted}`:\n{}", run.err));
+    if !message.contains(wanted) {
+        return Err(format!("the message does not contain `{wanted}`:\n{message}"));
     }
     for line in &expected.marked {
         let place = format!("{}:{line}", path.display());
-        if !run.err.contains(&place) {
-            return Err(format!("the message does not name {place}:\n{}", run.err));
+        if !message.contains(&place) {
+            return Err(format!("the message does not name {place}:\n{message}"));
         }
     }
     Ok(())

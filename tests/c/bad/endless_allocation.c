@@ -1,6 +1,5 @@
 // RUN: check
-// EXPECT: incomplete
-// EXPECT: not-covered bound
+// EXPECT: error memory
 // Eats memory until something stops it.
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // RUN: check
-// EXPECT: error too large
+// EXPECT: error 1099511627776 bytes
 // A global of 2^40 bytes.
 static char array[1ul << 40];
 

@@ -1,5 +1,5 @@
 ; RUN: check
-; EXPECT: error datalayout
+; EXPECT: error powerpc
 target datalayout = "E-m:e-p:32:32-i64:64-n32"
 target triple = "powerpc-unknown-linux-gnu"
 
