@@ -6,11 +6,12 @@
 //! 2. unreachable blocks go, and phis lose the arguments that came from them;
 //! 3. phis of a single operand go (`fold.rs`);
 //! 4. a block is appended to its predecessor if they always follow each other;
-//! 5. jumps to a block that only jumps on, or only tests a phi of constants, go straight on (`thread_jumps.rs`).
+//! 5. jumps to a block that only jumps on, or only tests a phi of constants, go straight on (`thread_jumps.rs`);
+//! 6. ways that join only to part again on the same condition do not join (`known_branch.rs`).
 //!
 //! At the end the blocks are put into reverse post-order. Natural loops stay natural: no step makes a new way into one.
 
-use crate::{fold, rewrite, thread_jumps};
+use crate::{fold, known_branch, rewrite, thread_jumps};
 use selvedge_ir::{Block, Cfg, EntityRef, Function, InstKind, Operand};
 
 /// Simplifies the control flow of a function; whether anything changed.
@@ -25,6 +26,7 @@ pub fn run(func: &mut Function) -> bool {
         again |= fold::run(func);
         again |= merge_blocks(func);
         again |= thread_jumps::run(func);
+        again |= known_branch::run(func);
         if !again {
             break;
         }

@@ -19,7 +19,7 @@
 //! | `mem2reg.rs` | SSA construction |
 //! | `fold.rs`, `peephole.rs` | constant folding, algebraic simplification |
 //! | `dce.rs` | dead code |
-//! | `cleanup.rs`, `thread_jumps.rs` | simpler control flow |
+//! | `cleanup.rs`, `thread_jumps.rs`, `known_branch.rs` | simpler control flow |
 //! | `inline.rs` | inlining |
 //! | `compact.rs` | dense numbering of what is left |
 //! | `pipeline.rs` | all of it in order, verified |
@@ -31,6 +31,7 @@ pub mod dce;
 pub mod fold;
 pub mod frontier;
 pub mod inline;
+pub mod known_branch;
 pub mod local_memory;
 pub mod loops;
 pub mod mem2reg;

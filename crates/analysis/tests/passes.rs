@@ -623,6 +623,74 @@ fn a_short_circuit_becomes_direct_branches() {
 }
 
 #[test]
+fn the_two_branches_of_a_compare_and_exchange_become_one() {
+    becomes(
+        cleanup::run,
+        "func @f() -> i32 {
+        bb0:
+          first = load i32 @x, rlx
+          br loop
+        loop:
+          old = phi i32 [bb0: first], [join: next]
+          new = add i32 old, 1
+          found, ok = cas i32 @x, old, new, sc, rlx
+          condbr ok, join, fail
+        fail:
+          call @use(i32 1)
+          br join
+        join:
+          next = phi i32 [loop: old], [fail: found]
+          condbr ok, end, loop
+        end:
+          ret next
+        }",
+        r#"func @f() -> i32 {
+        bb0:
+          v0 "first": i32 = load i32 @x, rlx
+          br bb1
+        bb1 "loop":
+          v1 "old": i32 = phi i32 [bb0: v0], [bb3: v3]
+          v2 "new": i32 = add i32 v1, 1
+          v3 "found": i32, v4 "ok": i1 = cas i32 @x, v1, v2, sc, rlx
+          condbr v4, bb2, bb3
+        bb2 "end":
+          ret v1
+        bb3 "fail":
+          call @use(i32 1)
+          br bb1
+        }"#,
+    );
+}
+
+#[test]
+fn a_join_stays_if_what_it_joins_is_used_behind_both_branches() {
+    stays(
+        cleanup::run,
+        "func @f(v0: i1) -> i32 {
+        bb0:
+          condbr v0, bb1, bb2
+        bb1:
+          call @use(i32 1)
+          br bb3
+        bb2:
+          call @use(i32 2)
+          br bb3
+        bb3:
+          v1 = phi i32 [bb1: 1], [bb2: 2]
+          condbr v0, bb4, bb5
+        bb4:
+          call @use(i32 3)
+          br bb6
+        bb5:
+          call @use(i32 4)
+          br bb6
+        bb6:
+          ret v1
+        }",
+    );
+}
+
+#[test]
 fn phis_keep_two_ways_apart() {
     becomes(
         cleanup::run,

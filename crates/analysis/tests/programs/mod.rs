@@ -309,6 +309,17 @@ impl Body<'_> {
             self.line(&format!("br {join}"));
         }
         self.label(&join);
+        if self.random.one_in(3) {
+            // The same question again, as after a compare-and-exchange.
+            let (yes, no, join) = (self.name("then"), self.name("else"), self.name("join"));
+            self.line(&format!("condbr {cond}, {yes}, {no}"));
+            for label in [yes, no] {
+                self.label(&label);
+                self.statements(depth - 1);
+                self.line(&format!("br {join}"));
+            }
+            self.label(&join);
+        }
     }
 
     fn switch(&mut self, depth: usize) {
