@@ -272,7 +272,11 @@ impl Interpreter {
         match step {
             Ok(Step::Return(value)) => {
                 thread.frames.pop();
-                self.return_value(id, value)
+                self.return_from_model(id, [value, 0])
+            }
+            Ok(Step::ReturnTwo(values)) => {
+                thread.frames.pop();
+                self.return_from_model(id, values)
             }
             Ok(Step::Yield(op)) => {
                 thread.models.push(state);
@@ -338,8 +342,9 @@ impl Interpreter {
         Ok(None)
     }
 
-    /// Returns one value to the frame that is current now.
-    fn return_value(&mut self, id: ThreadId, value: u64) -> Result<Next, Stop> {
+    /// Returns from a model to the frame that is current now, with as many of the values as it takes.
+    fn return_from_model(&mut self, id: ThreadId, values: [u64; 2]) -> Result<Next, Stop> {
+        let value = values[0];
         let thread = &mut self.threads[id.index()];
         self.undo.save_top(id, thread);
         let Some(caller) = thread.frames.last_mut() else {
@@ -351,7 +356,7 @@ impl Interpreter {
         let base = caller.base as usize;
         match self.program.code[caller.pc as usize] {
             Ins::Call { site } => {
-                if let Some(&(register, mask)) = self.program.calls[site as usize].results.first() {
+                for (&(register, mask), value) in self.program.calls[site as usize].results.iter().zip(values) {
                     thread.stack[base + register as usize] = value & mask;
                 }
             }

@@ -1,9 +1,10 @@
 //! Numbers from text, and small arithmetic of `<stdlib.h>`.
 
-use super::call::{Answer, Call, int, models};
+use super::Step;
+use super::call::{Answer, Call, Pause, int, models};
 use super::errno::{EINVAL, ERANGE};
-use crate::Addr;
-use selvedge_ir::Type;
+use crate::{Addr, ViolationKind};
+use selvedge_ir::{BinaryOp, Type, eval};
 
 models! {
     "strtol" | "strtoll" | "strtoimax" | "strtoq" | "__isoc23_strtol" | "__isoc23_strtoll" / 3 => |c| to_integer(c, true),
@@ -16,6 +17,7 @@ models! {
     "abs" / 1 => |c| Ok(int(c.int(0).wrapping_abs())),
     "labs" | "llabs" | "imaxabs" / 1 => |c| Ok((c.arg(0) as i64).unsigned_abs()),
     "div" / 2 => div,
+    "ldiv" | "lldiv" | "imaxdiv" / 2 => long_div,
     "ffs" / 1 => |c| Ok(u64::from(match c.int(0) { 0 => 0, x => x.trailing_zeros() + 1 })),
     "ffsl" | "ffsll" / 1 => |c| Ok(u64::from(match c.arg(0) { 0 => 0, x => x.trailing_zeros() + 1 })),
 }
@@ -208,19 +210,32 @@ fn exponent(call: &mut Call<'_>, text: &mut Reader, at: usize) -> Answer<usize> 
     Ok(if end == first { at } else { end })
 }
 
+/// Quotient and remainder.
+fn divide(call: &Call<'_>, ty: Type) -> Answer<[u64; 2]> {
+    let [a, b] = [0, 1].map(|n| call.arg(n) & ty.mask());
+    let operation = |op| eval::binary(op, ty, a, b);
+    match (operation(BinaryOp::SDiv), operation(BinaryOp::SRem)) {
+        (Ok(quotient), Ok(remainder)) => Ok([quotient, remainder]),
+        _ => {
+            let [a, b] = [a, b].map(|bits| eval::sign_extend(ty, bits));
+            call.violation(ViolationKind::Arithmetic, format!("the division of {a} by {b} has no result"))
+        }
+    }
+}
+
 /// `div` gives both results in one register.
 fn div(call: &mut Call<'_>) -> Answer {
-    let (a, b) = (call.int(0), call.int(1));
-    let wide = |value: i32| u64::from(value as u32);
-    let operation = |op| selvedge_ir::eval::binary(op, Type::I32, wide(a), wide(b));
-    match (operation(selvedge_ir::BinaryOp::SDiv), operation(selvedge_ir::BinaryOp::SRem)) {
-        (Ok(quotient), Ok(remainder)) => Ok(quotient | remainder << 32),
-        _ => call.violation(crate::ViolationKind::Arithmetic, format!("`div({a}, {b})` has no result")),
-    }
+    let [quotient, remainder] = divide(call, Type::I32)?;
+    Ok(quotient | remainder << 32)
+}
+
+fn long_div(call: &mut Call<'_>) -> Answer {
+    Err(Pause::Step(Step::ReturnTwo(divide(call, Type::I64)?)))
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::models::Step;
     use crate::models::testing::Fake;
     use crate::{Addr, ViolationKind};
 
@@ -291,6 +306,9 @@ mod tests {
         let mut host = Fake::new();
         let minus_seven = u64::from(-7i32 as u32);
         assert_eq!(host.call("div", &[minus_seven, 2]), u64::from(-3i32 as u32) | u64::from(-1i32 as u32) << 32);
+        let two = host.run("ldiv", &[-7i64 as u64, 2]).unwrap();
+        assert!(matches!(two, Step::ReturnTwo([q, r]) if (q as i64, r as i64) == (-3, -1)), "{two:?}");
         assert_eq!(host.violation("div", &[1, 0]).0, ViolationKind::Arithmetic);
+        assert_eq!(host.violation("lldiv", &[1 << 63, u64::MAX]).0, ViolationKind::Arithmetic);
     }
 }

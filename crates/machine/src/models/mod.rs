@@ -22,6 +22,7 @@ mod errno;
 mod externals;
 mod facts;
 mod format;
+mod hash_policy;
 mod iostream;
 mod keys;
 mod math;
@@ -78,6 +79,8 @@ pub enum Step {
     },
     /// Returns to the caller with this value (ignored if the function has no result).
     Return(u64),
+    /// As `Return`, for functions whose result takes two registers.
+    ReturnTwo([u64; 2]),
     /// Ends the thread with this result, after its thread-specific data have been destroyed (`pthread_exit`).
     ExitThread(u64),
     /// Ends the process with this status.

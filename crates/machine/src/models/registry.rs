@@ -4,8 +4,8 @@
 //! only (a test checks it).
 
 use super::{
-    Model, alloc, atomics, attributes, barrier, bytes, clock, condvar, convert, ctype, cxx, iostream, keys, math,
-    mutex, once, process, random, rwlock, semaphore, sort, stdio, strings, threads, unsupported, verifier,
+    Model, alloc, atomics, attributes, barrier, bytes, clock, condvar, convert, ctype, cxx, hash_policy, iostream,
+    keys, math, mutex, once, process, random, rwlock, semaphore, sort, stdio, strings, threads, unsupported, verifier,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -21,6 +21,7 @@ const FAMILIES: &[&[(&str, Model)]] = &[
     convert::TABLE,
     ctype::TABLE,
     cxx::TABLE,
+    hash_policy::TABLE,
     iostream::TABLE,
     keys::TABLE,
     math::TABLE,
@@ -43,7 +44,7 @@ static MODELS: LazyLock<FxHashMap<&'static str, Model>> =
 
 /// The model of a function.
 pub(super) fn find(name: &str) -> Option<Model> {
-    MODELS.get(name).copied()
+    MODELS.get(name).copied().or_else(|| unsupported::by_prefix(name))
 }
 
 /// All names, sorted.

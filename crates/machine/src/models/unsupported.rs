@@ -1,7 +1,37 @@
 //! Functions that are known and not supported, each with the reason. A function that is not listed at all is reported by
 //! the machine as unknown.
 
-use super::call::models;
+use super::Model;
+use super::call::{drive, models};
+
+/// The model of a function that stands for a whole group of names: it says what the group is.
+pub(super) fn by_prefix(name: &str) -> Option<Model> {
+    const STRING: [&str; 4] = ["_ZNSt7__cxx1112basic_string", "_ZNKSt7__cxx1112basic_string", "_ZNSs", "_ZNKSs"];
+    const STREAM: [&str; 9] = [
+        "_ZNSo",
+        "_ZNSi",
+        "_ZNSt13basic_ostream",
+        "_ZNSt13basic_istream",
+        "_ZNSt9basic_ios",
+        "_ZNKSt9basic_ios",
+        "_ZNSt8ios_base",
+        "_ZNSt7__cxx1118basic_stringstream",
+        "_ZNSt7__cxx1119basic_",
+    ];
+    if STRING.iter().any(|prefix| name.starts_with(prefix)) {
+        return Some(|host, state, input| {
+            drive(host, state, input, 0, |c| {
+                c.unsupported(
+                    "`std::string` before C++20, whose code is in a library and not in the program (-std=c++20 helps)",
+                )
+            })
+        });
+    }
+    if STREAM.iter().any(|prefix| name.starts_with(prefix)) {
+        return Some(|host, state, input| drive(host, state, input, 0, |c| c.unsupported("this part of `<iostream>`")));
+    }
+    None
+}
 
 models! {
     "fopen" | "fopen64" | "freopen" | "fdopen" | "fclose" | "fread" | "fseek" | "ftell" | "rewind" | "feof" | "ferror"
@@ -27,4 +57,27 @@ models! {
     "dlopen" | "dlsym" | "dlclose" / 0 => |c| c.unsupported("loading libraries"),
     "localtime" | "localtime_r" | "gmtime" | "gmtime_r" | "mktime" | "strftime" | "ctime" | "asctime"
         / 0 => |c| c.unsupported("dates"),
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::models::testing::Fake;
+    use crate::models::{find, names};
+
+    #[test]
+    fn the_reason_is_said() {
+        let mut host = Fake::new();
+        let cases = [
+            ("fopen", "files"),
+            ("setjmp", "setjmp"),
+            ("signal", "signals"),
+            ("_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4sizeEv", "C++20"),
+            ("_ZNSo9_M_insertIbEERSoT_", "iostream"),
+        ];
+        for (name, word) in cases {
+            assert!(host.unsupported(name, &[]).contains(word), "{name}");
+        }
+        assert!(find("frobnicate").is_none());
+        assert!(names().is_sorted());
+    }
 }
