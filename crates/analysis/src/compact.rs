@@ -1,9 +1,10 @@
 //! Dense numbering: forgets instructions that stand in no block and the values that they defined.
 //!
 //! The machine keeps one register per value and copies registers when it goes back, so numbers that nothing uses cost
-//! time in every execution. Parameters come first, then results in the order of the blocks.
+//! time in every execution. Parameters come first, then results in the order of the blocks. Phis list
+//! their predecessors in order.
 
-use selvedge_ir::{EntityVec, Function, Inst, Operand, Value, ValueDef};
+use selvedge_ir::{EntityVec, Function, Inst, InstKind, Operand, Value, ValueDef};
 
 /// Renumbers values and instructions densely.
 pub fn run(func: &mut Function) {
@@ -35,6 +36,9 @@ pub fn run(func: &mut Function) {
         }
     }
     for inst in insts.values_mut() {
+        if let InstKind::Phi { args, .. } = &mut inst.kind {
+            args.sort_by_key(|&(block, _)| block);
+        }
         inst.kind.map_operands(|operand| match operand {
             Operand::Value(value) => {
                 Operand::Value(numbers[value].expect("a value in use has a definition in a block"))

@@ -4,20 +4,22 @@
 //! dependence graph" (TOPLAS 1991): phis at the iterated dominance frontier of the stores, then one walk over the
 //! dominator tree that replaces loads by the current definition. Phis are *pruned*: only where the variable is live.
 //!
-//! Two things differ from a compiler:
+//! Three things are special here:
 //!
 //! 1. Reading uninitialised memory is an error that the machine reports. An object is therefore left in memory if some
 //!    path leads from its `alloca` to a load without a store between them. That is one question to the liveness
 //!    analysis: whether the variable is live right behind its `alloca`. As phis stand only where the variable is
 //!    live, no phi of a promoted variable ever has an undefined argument.
-//! 2. An `alloca` in a loop makes a new object each time, without a value. It acts as the end of the old value; by
+//! 2. A variable may be accessed with several types of one width: a compiler moves an atomic pointer as an `i64`. The
+//!    value then has one of these types, and accesses with another one get a conversion.
+//! 3. An `alloca` in a loop makes a new object each time, without a value. It acts as the end of the old value; by
 //!    point 1 nothing can read the old value behind it.
 
 use crate::frontier::Frontiers;
-use crate::local_memory::{LocalObject, local_objects};
+use crate::local_memory::{LocalAccess, LocalObject, local_objects};
 use crate::rewrite::{self, Replacements};
 use selvedge_ir::{
-    Block, Cfg, Dominators, EntityRef, EntityVec, Function, Inst, InstKind, LocId, Operand, Type, entity,
+    Block, CastOp, Cfg, Dominators, EntityRef, EntityVec, Function, Inst, InstKind, LocId, Operand, Type, entity,
 };
 use std::collections::BTreeMap;
 
@@ -61,7 +63,7 @@ pub fn run(func: &mut Function) -> bool {
     }
     let candidates: Vec<(LocalObject, Type)> =
         local_objects(func).into_iter().filter_map(|object| whole_type(&object).map(|ty| (object, ty))).collect();
-    let roles = roles(func, &candidates);
+    let mut roles = roles(func, &candidates);
     let occurrences = occurrences(func, &roles, candidates.len());
     let mut promoted: EntityVec<Var, Option<Variable>> = EntityVec::new();
     for (object, ty) in &candidates {
@@ -71,14 +73,17 @@ pub fn run(func: &mut Function) -> bool {
     if promoted.values().all(Option::is_none) {
         return false;
     }
+    unify_types(func, &promoted, &mut roles);
     promote(func, &cfg, &promoted, &roles);
     true
 }
 
-/// The single type with which the object is always accessed, from its start on.
+/// The type to keep the object in, if it is always accessed from its start on with types of one width.
 fn whole_type(object: &LocalObject) -> Option<Type> {
     let ty = object.accesses.first()?.ty()?;
-    object.accesses.iter().all(|access| access.offset == 0 && access.ty() == Some(ty)).then_some(ty)
+    let fits = |access: &LocalAccess| access.offset == 0 && access.ty().is_some_and(|other| other.bits() == ty.bits());
+    let pointer = object.accesses.iter().any(|access| access.ty() == Some(Type::Ptr));
+    object.accesses.iter().all(fits).then_some(if pointer { Type::Ptr } else { ty })
 }
 
 fn roles(func: &Function, candidates: &[(LocalObject, Type)]) -> Roles {
@@ -140,6 +145,59 @@ fn variable(
     let stores = occurrences.iter().filter(|(_, roles)| roles.contains(&Role::Store)).map(|(&block, _)| block);
     let (name, loc) = (name.clone(), func.insts[object.alloca].loc);
     (!uninitialised).then(|| Variable { alloca: object.alloca, ty, name, loc, stores: stores.collect(), live_in })
+}
+
+/// Lets all accesses to a promoted variable have its type.
+fn unify_types(func: &mut Function, vars: &EntityVec<Var, Option<Variable>>, roles: &mut Roles) {
+    for block in func.blocks.keys() {
+        let old = std::mem::take(&mut func.blocks[block].insts);
+        let mut insts = Vec::with_capacity(old.len());
+        for inst in old {
+            let role = roles.get(inst).copied().flatten();
+            if let Some((var, ty)) = role.and_then(|(var, _)| vars[var].as_ref().map(|data| (var, data.ty))) {
+                insts.extend(convert_access(func, roles, inst, var, ty));
+            }
+            insts.push(inst);
+        }
+        func.blocks[block].insts = insts;
+    }
+}
+
+/// Makes an access have the type of its variable; yields an instruction to put before it, if it had another one.
+fn convert_access(func: &mut Function, roles: &mut Roles, inst: Inst, var: Var, ty: Type) -> Option<Inst> {
+    let loc = func.insts[inst].loc;
+    let mut kind = func.insts[inst].kind.clone();
+    let (new, role) = match &mut kind {
+        InstKind::Load { ty: found, .. } if *found != ty => {
+            let to = std::mem::replace(found, ty);
+            let load = func.make_inst(kind, &[ty], loc);
+            let a = Operand::Value(func.result(load));
+            func.insts[inst].kind = InstKind::Cast { op: conversion(ty, to), from: ty, to, a };
+            roles[inst] = None;
+            (load, Some((var, Role::Load)))
+        }
+        InstKind::Store { ty: found, value, .. } if *found != ty => {
+            let (from, a) = (std::mem::replace(found, ty), *value);
+            let cast = func.make_inst(InstKind::Cast { op: conversion(from, ty), from, to: ty, a }, &[ty], loc);
+            *value = Operand::Value(func.result(cast));
+            func.insts[inst].kind = kind;
+            (cast, None)
+        }
+        _ => return None,
+    };
+    // The table grows with the function.
+    let key = roles.push(role);
+    debug_assert!(key == new, "one role per instruction");
+    Some(new)
+}
+
+/// The conversion between two types of one width that keeps the bits.
+fn conversion(from: Type, to: Type) -> CastOp {
+    match (from, to) {
+        (Type::Ptr, Type::Int(_)) => CastOp::PtrToInt,
+        (Type::Int(_), Type::Ptr) => CastOp::IntToPtr,
+        _ => CastOp::Bitcast,
+    }
 }
 
 /// The phis that were made, by block: which variable each one is for.

@@ -3,7 +3,7 @@
 //! A local struct is one object, so SSA construction cannot keep its members in values. If the object does not escape
 //! (`local_memory.rs`), its bytes fall into groups such that every access stays within one group; each group becomes an
 //! object of its own. Bytes that nothing reads or writes disappear. A fill (`memset`) becomes one store per group; it
-//! is only split if it covers each group either wholly or not at all and the group holds values of a single type.
+//! is only split if it covers each group either wholly or not at all and all accesses to the group have one width.
 //!
 //! Copies of whole structs (`memcpy`) count as escapes: they may carry uninitialised bytes, which loads and stores of
 //! members may not.
@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 struct Group {
     start: u64,
     end: u64,
-    /// The one type with which the whole group is always accessed, if there is one.
+    /// A type with which the whole group is accessed, if all accesses have its width.
     ty: Option<Type>,
 }
 
@@ -49,7 +49,8 @@ fn split(object: &LocalObject) -> Option<Vec<Group>> {
         let (start, end) = (access.offset, access.offset + access.len);
         match groups.last_mut().filter(|group| start < group.end) {
             Some(group) => {
-                let same = group.start == start && group.end == end && group.ty == access.ty();
+                let bits = |ty: Option<Type>| ty.map(Type::bits);
+                let same = group.start == start && group.end == end && bits(group.ty) == bits(access.ty());
                 group.ty = group.ty.filter(|_| same);
                 group.end = group.end.max(end);
             }

@@ -358,6 +358,42 @@ fn a_stored_value_that_was_itself_loaded_is_followed() {
 }
 
 #[test]
+fn a_pointer_that_is_moved_as_an_integer_stays_a_pointer() {
+    becomes(
+        mem2reg::run,
+        "func @f(c: i1) -> ptr {
+        bb0:
+          t = alloca 8 align 8
+          store ptr @x, t
+          br loop
+        loop:
+          p = load ptr t
+          call @take(ptr p)
+          i = load i64 t
+          store i64 i, t
+          condbr c, loop, end
+        end:
+          d = load f64 t
+          r = load ptr t
+          ret r
+        }",
+        r#"func @f(v0 "c": i1) -> ptr {
+        bb0:
+          br bb1
+        bb1 "loop":
+          v9: ptr = phi ptr [bb0: @x], [bb1: v7]
+          call @take(ptr v9)
+          v3 "i": i64 = ptrtoint ptr v9 to i64
+          v7: ptr = inttoptr i64 v3 to ptr
+          condbr v0, bb1, bb2
+        bb2 "end":
+          v4 "d": f64 = bitcast ptr v7 to f64
+          ret v7
+        }"#,
+    );
+}
+
+#[test]
 fn swapping_in_a_loop_keeps_both_values_apart() {
     becomes(
         mem2reg::run,

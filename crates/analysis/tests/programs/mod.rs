@@ -162,8 +162,13 @@ impl Body<'_> {
     /// An `i32`.
     fn expression(&mut self, depth: usize) -> String {
         if depth == 0 {
-            return match self.random.below(3) {
-                0 => self.random.below(7).to_string(),
+            return match self.random.below(8) {
+                0 | 1 => self.random.below(7).to_string(),
+                2 => {
+                    let pointer = self.variable();
+                    let float = self.value(&format!("load f32 {pointer}"));
+                    self.value(&format!("bitcast f32 {float} to i32"))
+                }
                 _ => {
                     let pointer = self.variable();
                     self.value(&format!("load i32 {pointer}"))
