@@ -15,7 +15,10 @@ use std::path::Path;
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let (document, found) = read(args)?;
-    let program = located(document.program);
+    let program = document.program;
+    // What the user names is meant from where the user is.
+    let dot = args.dot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+    enter_directory(&program);
     let module = program::load(&program, true)?;
     if program::hash(&module) != program.hash {
         let inputs = program.inputs.join(", ");
@@ -33,7 +36,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         output::warning(&format!("the execution ended with another violation this time: {}: {}", v.kind, v.message));
     }
     let shown = Shown { violation: found.violation, replay: Ok(replay) };
-    if let Some(path) = &args.dot {
+    if let Some(path) = &dot {
         check::write_dot(path, &shown)?;
     }
     let sources = |file: &str| program::source(&program.directory, file);
@@ -52,16 +55,13 @@ fn read(args: &ReplayArgs) -> Result<(Document, Found), Failure> {
     Ok((document, found))
 }
 
-/// The program's files: as they were named, or below the directory in which they were checked.
-fn located(mut program: Program) -> Program {
-    let directory = program.directory.clone();
-    let locate = |path: &mut String| {
-        let below = Path::new(&directory).join(&*path);
-        if !Path::new(path).exists() && below.exists() {
-            *path = below.to_string_lossy().into_owned();
-        }
-    };
-    program.inputs.iter_mut().for_each(locate);
-    program.include_dirs.iter_mut().for_each(locate);
-    program
+/// Goes to the directory in which the program was checked, unless its files are here too: the names of files are part
+/// of a program (`__FILE__`), so they have to be given as they were.
+fn enter_directory(program: &Program) {
+    let is_here = program.inputs.iter().all(|path| Path::new(path).exists());
+    let is_there = program.inputs.iter().all(|path| Path::new(&program.directory).join(path).exists());
+    if !is_here && is_there {
+        // If it cannot be entered, loading will say which file is missing.
+        let _ = std::env::set_current_dir(&program.directory);
+    }
 }

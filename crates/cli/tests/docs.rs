@@ -36,7 +36,9 @@ fn every_option_in_the_documents_exists() {
 #[test]
 fn every_option_of_check_is_in_the_readme() {
     let help = Place::new().run(&["check", "--help"]).out;
-    let missing: Vec<String> = options(&help).difference(&options(README)).cloned().collect();
+    let documented = options(README);
+    let missing: Vec<String> =
+        options(&help).into_iter().filter(|option| option != "--help" && !documented.contains(option)).collect();
     assert!(missing.is_empty(), "the README lacks {missing:?}");
 }
 

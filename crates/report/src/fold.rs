@@ -3,20 +3,24 @@
 //! An execution of a real program has hundreds of steps, of which a reader needs a dozen. Two kinds are folded away:
 //!
 //! - *Steps about something else.* The threads that the violation is about are the ones that it stopped, that it blocked,
-//!   or that were at one of its places. What they touch, and somebody writes, is involved; whoever touches
+//!   or that were at one of its places. What they share with others, and somebody writes, is involved; whoever touches
 //!   that is shown doing so. It is a slice of depth one: enough to see where a wrong value came from, while a full
 //!   backward slice of a concurrent execution is usually all of it.
 //! - *Rounds of a loop that change nothing*, such as the reads of a spin loop: the first round is shown.
+//! - *What was overtaken*, if more than [`LONG`] steps are left: of the reads of one object by one thread only the last is
+//!   shown, and likewise of its writes. They are the ones that led to where the execution ended.
 //!
 //! Nothing is folded that would save less than [`MIN_FOLD`] lines.
 
 use crate::words::{self, Names};
 use selvedge_machine::schedule::{EventRecord, Replay};
-use selvedge_machine::{Access, Done, Op, SourceSpan, Status, ThreadId, Violation, ViolationKind};
-use std::collections::HashSet;
+use selvedge_machine::{Access, Done, Op, Purpose, SourceSpan, Status, ThreadId, Violation, ViolationKind};
+use std::collections::{HashMap, HashSet};
 
 /// Fewer steps than this in a row are shown, since a fold takes a line itself.
 pub const MIN_FOLD: usize = 3;
+/// Executions with more steps than this are shortened further.
+pub const LONG: usize = 24;
 /// Rounds of loops with more steps than this are not recognised.
 const MAX_ROUND: usize = 8;
 
@@ -41,6 +45,9 @@ pub fn fold(replay: &Replay, violation: &Violation) -> Vec<Part> {
     for (n, hidden) in hide.iter_mut().enumerate() {
         *hidden |= !involved[n];
     }
+    if hide.iter().filter(|hidden| !**hidden).count() > LONG {
+        hide_overtaken(replay, &mut hide);
+    }
     let mut parts = Vec::new();
     let mut run = Vec::new();
     for (n, hidden) in hide.into_iter().enumerate() {
@@ -53,6 +60,21 @@ pub fn fold(replay: &Replay, violation: &Violation) -> Vec<Part> {
     }
     flush(&mut parts, &mut run);
     parts
+}
+
+/// Hides what the same thread did to the same object again later.
+fn hide_overtaken(replay: &Replay, hide: &mut [bool]) {
+    let mut later = HashSet::new();
+    for (n, event) in replay.events.iter().enumerate().rev() {
+        let Some(addr) = words::address(&event.op) else { continue };
+        if !hide[n] {
+            let act = match &event.op {
+                Op::Access(access) => (event.done.new.is_some(), access.purpose == Purpose::Lock),
+                _ => (false, false),
+            };
+            hide[n] = !later.insert((event.thread, addr, std::mem::discriminant(&event.op), act));
+        }
+    }
 }
 
 fn flush(parts: &mut Vec<Part>, run: &mut Vec<usize>) {
@@ -115,27 +137,26 @@ fn involved(replay: &Replay, violation: &Violation) -> Vec<bool> {
     replay.events.iter().enumerate().map(is_involved).collect()
 }
 
-/// The bytes that the given threads touch and that somebody writes.
+/// The bytes that the given threads wait for, or share with another thread of which one writes them.
 fn involved_bytes(replay: &Replay, threads: &HashSet<ThreadId>) -> HashSet<u64> {
-    let mut by_seeds = HashSet::new();
+    let mut touchers: HashMap<u64, HashSet<ThreadId>> = HashMap::new();
     let mut written = HashSet::new();
     for event in &replay.events {
-        if threads.contains(&event.thread) {
-            by_seeds.extend(touched(event));
+        for byte in touched(event) {
+            touchers.entry(byte).or_default().insert(event.thread);
         }
-        for (access, done) in accesses(event) {
-            if done.new.is_some() {
-                written.extend(access_bytes(access));
-            }
+        for (access, _) in accesses(event).filter(|(_, done)| done.new.is_some()) {
+            written.extend(access_bytes(access));
         }
         if !matches!(event.op, Op::Access(_)) {
             written.extend(words::address(&event.op).map(|addr| addr.0));
         }
     }
+    let is_shared = |by: &HashSet<ThreadId>| by.len() > 1 && !by.is_disjoint(threads);
+    let shared = touchers.iter().filter(|(byte, by)| is_shared(by) && written.contains(byte)).map(|(byte, _)| *byte);
     let waiting = replay.threads.iter().filter(|end| threads.contains(&end.thread));
-    by_seeds.extend(waiting.filter_map(|end| words::address(&end.waiting.as_ref()?.0)).map(|addr| addr.0));
-    by_seeds.retain(|b| written.contains(b));
-    by_seeds
+    let awaited = waiting.filter_map(|end| words::address(&end.waiting.as_ref()?.0)).map(|addr| addr.0);
+    shared.chain(awaited).collect()
 }
 
 fn accesses(event: &EventRecord) -> impl Iterator<Item = (&Access, Done)> {

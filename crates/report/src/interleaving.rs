@@ -35,12 +35,13 @@ struct Row {
     /// What happens, one or more lines.
     text: Vec<String>,
     mark: Mark,
+    /// Whether another thread made the step before.
+    switched: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Plain,
-    Switch,
     Culprit,
     Fold,
     End,
@@ -69,20 +70,26 @@ fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -
     let culprits = fold::culprits(replay, violation);
     let short = ShortPlaces::of(replay, violation);
     let mut rows = Vec::new();
+    let switched = |n: usize| n == 0 || replay.events[n - 1].thread != replay.events[n].thread;
     for part in parts {
         rows.push(match part {
             Part::Step(n) => {
                 let event = &replay.events[*n];
-                let switched = *n == 0 || replay.events[n - 1].thread != event.thread;
-                let mark = match switched {
-                    _ if culprits.contains(n) => Mark::Culprit,
-                    true => Mark::Switch,
-                    false => Mark::Plain,
-                };
+                let switched = switched(*n);
+                let mark = if culprits.contains(n) { Mark::Culprit } else { Mark::Plain };
                 let text = words::describe(event, names);
-                Row { step: Some(n + 1), place: short.show(&event.site.span), thread: Some(event.thread), text, mark }
+                Row {
+                    step: Some(n + 1),
+                    place: short.show(&event.site.span),
+                    thread: Some(event.thread),
+                    text,
+                    mark,
+                    switched,
+                }
             }
-            Part::Fold(steps) => fold_row(replay, steps),
+            Part::Fold(steps) => {
+                Row { switched: steps.first().is_some_and(|n| switched(*n)), ..fold_row(replay, steps) }
+            }
         });
     }
     rows.extend(end_rows(replay, violation, &short, names));
@@ -95,7 +102,7 @@ fn fold_row(replay: &Replay, steps: &[usize]) -> Row {
     let single = if threads.len() == 1 { threads.first().copied() } else { None };
     let text =
         if single.is_some() { format!("... {count}") } else { format!("... {count} of {} threads", threads.len()) };
-    Row { step: None, place: String::new(), thread: single, text: vec![text], mark: Mark::Fold }
+    Row { step: None, place: String::new(), thread: single, text: vec![text], mark: Mark::Fold, switched: false }
 }
 
 /// What threads were left with: the one that stopped, and those that wait.
@@ -107,13 +114,13 @@ fn end_rows(replay: &Replay, violation: &Violation, short: &ShortPlaces, names: 
         {
             let text = vec![format!("waits {}", words::describe_wait(op, site, names))];
             let place = short.show(&site.span);
-            rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End });
+            rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End, switched: false });
         }
     }
     if let Some((thread, Stop::Violation(_))) = &replay.stop {
         let place = violation.places.first().map_or(String::new(), |(span, _)| short.show(span));
         let text = vec![format!("!! {}", violation.kind)];
-        rows.push(Row { step: None, place, thread: Some(*thread), text, mark: Mark::End });
+        rows.push(Row { step: None, place, thread: Some(*thread), text, mark: Mark::End, switched: false });
     }
     rows
 }
@@ -180,8 +187,23 @@ fn column_widths(rows: &[Row], columns: &[ThreadId], names: &Names, room: usize)
     if widths.iter().sum::<usize>() + separators <= room {
         return Some(widths);
     }
-    let fair = room.saturating_sub(separators) / columns.len().max(1);
+    let fair = fair_width(&widths, room.saturating_sub(separators));
     (fair >= MIN_COLUMN).then(|| widths.into_iter().map(|w| w.min(fair)).collect())
+}
+
+/// The largest width to which columns can be cut so that all fit: those that need less leave room to the others.
+fn fair_width(widths: &[usize], room: usize) -> usize {
+    let mut sorted = widths.to_vec();
+    sorted.sort_unstable();
+    let mut left = room;
+    for (n, width) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - n);
+        if *width > share {
+            return share;
+        }
+        left -= width;
+    }
+    sorted.last().copied().unwrap_or(0)
 }
 
 fn table(rows: &[Row], columns: &[ThreadId], widths: &[usize], gutter: &Gutter, names: &Names) -> String {
@@ -206,7 +228,7 @@ fn table(rows: &[Row], columns: &[ThreadId], widths: &[usize], gutter: &Gutter, 
         for (k, cell) in cells.iter().enumerate() {
             let mut line = if k == 0 { gutter.show(row) } else { " ".repeat(gutter.width()) };
             for (n, width) in widths.iter().enumerate() {
-                let cell = if n == column { format!("{}{cell}", sign(row.mark, k)) } else { String::new() };
+                let cell = if n == column { format!("{}{cell}", sign(row, k)) } else { String::new() };
                 let blanks = " ".repeat(width.saturating_sub(cell.chars().count()) + 1);
                 write!(line, "{bar}{}{blanks}", style::paint_some(row_style(row.mark, n), &cell))
                     .expect("writing to a string succeeds");
@@ -227,18 +249,19 @@ fn list(rows: &[Row], columns: &[ThreadId], gutter: &Gutter, names: &Names) -> S
         let name = style::paint(style::thread(column).bold(), format!("{name:<name_width$}"));
         for (k, text) in row.text.iter().enumerate() {
             let left = if k == 0 { gutter.show(row) } else { " ".repeat(gutter.width()) };
-            let text = style::paint(row_style(row.mark, column), format!("{}{text}", sign(row.mark, k)));
+            let text = style::paint(row_style(row.mark, column), format!("{}{text}", sign(row, k)));
             writeln!(out, "{left}{name} {text}").expect("writing to a string succeeds");
         }
     }
     out
 }
 
-fn sign(mark: Mark, line: usize) -> char {
-    match mark {
-        Mark::Switch if line == 0 => '>',
-        Mark::Culprit if line == 0 => '*',
-        _ => ' ',
+fn sign(row: &Row, line: usize) -> char {
+    match (row.mark, row.switched) {
+        _ if line > 0 => ' ',
+        (Mark::Culprit, _) => '*',
+        (_, true) => '>',
+        (_, false) => ' ',
     }
 }
 
@@ -246,7 +269,7 @@ fn row_style(mark: Mark, column: usize) -> Style {
     match mark {
         Mark::Culprit | Mark::End => style::BAD,
         Mark::Fold => style::FAINT,
-        Mark::Plain | Mark::Switch => style::thread(column),
+        Mark::Plain => style::thread(column),
     }
 }
 

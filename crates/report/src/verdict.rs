@@ -168,7 +168,9 @@ impl Verdict {
         list.extend(e.interruption.map(|why| self.interruption_in_words(why)));
         for (bound, executions) in &e.bounds {
             let times = plural(*executions, "execution");
-            list.push(format!("what lies behind a bound: {} ({times} reached it)", bound.what));
+            let place = bound.place.to_string();
+            let at = if bound.what.contains(&place) { String::new() } else { format!(" at {place}") };
+            list.push(format!("what lies behind a bound: {}{at} ({times} reached it)", bound.what));
         }
         list.extend(e.not_covered.iter().cloned());
         list.extend(self.checks_left_out());

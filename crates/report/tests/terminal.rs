@@ -127,6 +127,24 @@ fn spin_reads_and_bystanders_are_folded() {
 }
 
 #[test]
+fn of_a_long_execution_only_the_last_rounds_are_shown() {
+    let mut script = Script::default().thread(0, "main", Status::Ready).thread(1, "a", Status::Stopped).thread(
+        2,
+        "b",
+        Status::Finished,
+    );
+    for n in 0..10 {
+        for thread in [1, 2] {
+            script = script.lock(thread, 0x2000, 11, "m").read(thread, 0x1000, n, site(12, 3, "x", ""));
+            script = script.write(thread, 0x1000, n, n + 1, site(12, 3, "x", "")).unlock(thread, 0x2000, 13, "m");
+        }
+    }
+    let v = violation(ViolationKind::Assertion, "assertion x == 20 fails", &[(23, 3, "")]);
+    let replay = Replay { stop: Some((t(1), Stop::Violation(Box::new(v.clone())))), ..script.replay() };
+    insta::assert_snapshot!(plain(&interleaving::render(&replay, &v, 100, false)));
+}
+
+#[test]
 fn a_full_interleaving_has_every_step() {
     let (replay, v) = spinning();
     let text = plain(&interleaving::render(&replay, &v, 100, true));
