@@ -3,9 +3,10 @@
 //! Clocks are made up, so that a run is repeatable: every thread has its own, which starts at a fixed time, goes on by a
 //! millisecond whenever it is looked at, and by the whole time of every sleep. A sleep does nothing else: how long a
 //! thread sleeps says nothing about the schedule, and a schedule in which the others run meanwhile is explored anyway.
-//! The clocks of two threads do not agree; a program that relies on that relies on timing.
+//! A wait that times out lets the clock go on to its deadline. The clocks of two threads do not agree; a program that relies on that relies on timing.
 
-use super::call::{Answer, Call, models};
+use super::call::{Answer, Call, int, models};
+use super::errno::ETIMEDOUT;
 use super::facts::CLOCK;
 use crate::Addr;
 
@@ -29,6 +30,9 @@ models! {
 const SECOND: u64 = 1_000_000;
 const REALTIME: i32 = 0;
 const MONOTONIC: i32 = 1;
+/// What the clocks show when a thread starts, in seconds; the time of day is in September 2020.
+const REALTIME_START: u64 = 1_600_000_000;
+const MONOTONIC_START: u64 = 1000;
 
 /// Lets time pass, in microseconds.
 fn pass(call: &mut Call<'_>, microseconds: u64) -> Answer {
@@ -44,10 +48,10 @@ fn look(call: &mut Call<'_>) -> Answer {
     call.fact(CLOCK.0, CLOCK.1)
 }
 
-/// Microseconds of a clock; the time of day starts in September 2020.
+/// Microseconds of a clock.
 fn microseconds(call: &mut Call<'_>, clock: i32) -> Answer {
-    let start = if clock == REALTIME { 1_600_000_000 * SECOND } else { 1000 * SECOND };
-    Ok(start + look(call)?)
+    let start = if clock == REALTIME { REALTIME_START } else { MONOTONIC_START };
+    Ok(start * SECOND + look(call)?)
 }
 
 fn nanoseconds(call: &mut Call<'_>, clock: i32) -> Answer {
@@ -86,6 +90,20 @@ fn clock_getres(call: &mut Call<'_>) -> Answer {
     Ok(0)
 }
 
+/// Passes on the result of a function that waits until a time at most: if it timed out, that time has come. A time
+/// that the time of day has passed long ago is one of the monotonic clock.
+pub(super) fn timed(call: &mut Call<'_>, result: u64, deadline: Addr) -> Answer {
+    if result == int(ETIMEDOUT) {
+        let seconds = call.load(deadline, 8)?;
+        let nanoseconds = call.load(deadline.plus(8), 8)?;
+        let start = if seconds >= REALTIME_START { REALTIME_START } else { MONOTONIC_START };
+        let elapsed = seconds.saturating_sub(start).saturating_mul(SECOND).saturating_add(nanoseconds / 1000);
+        let now = call.fact(CLOCK.0, CLOCK.1)?;
+        pass(call, elapsed.saturating_sub(now))?;
+    }
+    Ok(result)
+}
+
 fn sleep(call: &mut Call<'_>, request: Addr, until: bool) -> Answer {
     let seconds = call.load(request, 8)?;
     let nanoseconds = call.load(request.plus(8), 8)?;
@@ -113,5 +131,20 @@ mod tests {
         assert_eq!(look(&mut host), (1003, 3_500_000));
         assert_eq!(host.call("time", &[0]), 1_600_000_003);
         assert!(host.ops.is_empty());
+    }
+
+    #[test]
+    fn a_wait_that_times_out_takes_its_time() {
+        let mut host = Fake::with_threads();
+        let (mutex, deadline) = (host.global(40), host.heap(16));
+        host.store(mutex, 4, 7);
+        for (clock, seconds) in [(1, 1005), (0, 1_600_000_050)] {
+            host.store(deadline, 8, seconds);
+            host.store(Addr(deadline.0 + 8), 8, 0);
+            assert_eq!(host.call("pthread_mutex_timedlock", &[mutex.0, deadline.0]), 110);
+            let now = host.heap(16);
+            host.call("clock_gettime", &[clock, now.0]);
+            assert_eq!(host.load(now, 8), seconds);
+        }
     }
 }

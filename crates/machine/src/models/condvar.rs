@@ -15,21 +15,21 @@
 use super::call::{Answer, Call, initial, int, models};
 use super::errno::{EPERM, ETIMEDOUT, thrd_status};
 use super::facts::MUTEX;
-use super::mutex;
+use super::{clock, mutex};
 use crate::{Addr, Op};
 
 models! {
     "pthread_cond_init" | "__pthread_cond_init" / 1 => |c| init(c, c.ptr(0)),
     "pthread_cond_destroy" | "__pthread_cond_destroy" / 1 => |c| destroy(c, c.ptr(0)),
-    "pthread_cond_wait" | "__pthread_cond_wait" / 2 => |c| wait(c, c.ptr(0), c.ptr(1), false),
-    "pthread_cond_timedwait" / 3 => |c| wait(c, c.ptr(0), c.ptr(1), true),
-    "pthread_cond_clockwait" / 4 => |c| wait(c, c.ptr(0), c.ptr(1), true),
+    "pthread_cond_wait" | "__pthread_cond_wait" / 2 => |c| wait(c, c.ptr(0), c.ptr(1), None),
+    "pthread_cond_timedwait" / 3 => |c| wait(c, c.ptr(0), c.ptr(1), Some(c.ptr(2))),
+    "pthread_cond_clockwait" / 4 => |c| wait(c, c.ptr(0), c.ptr(1), Some(c.ptr(3))),
     "pthread_cond_signal" | "__pthread_cond_signal" / 1 => |c| signal(c, c.ptr(0)),
     "pthread_cond_broadcast" | "__pthread_cond_broadcast" / 1 => |c| broadcast(c, c.ptr(0)),
     "cnd_init" / 1 => |c| init(c, c.ptr(0)),
     "cnd_destroy" / 1 => |c| destroy(c, c.ptr(0)),
-    "cnd_wait" / 2 => |c| wait(c, c.ptr(0), c.ptr(1), false).map(thrd_status),
-    "cnd_timedwait" / 3 => |c| wait(c, c.ptr(0), c.ptr(1), true).map(thrd_status),
+    "cnd_wait" / 2 => |c| wait(c, c.ptr(0), c.ptr(1), None).map(thrd_status),
+    "cnd_timedwait" / 3 => |c| wait(c, c.ptr(0), c.ptr(1), Some(c.ptr(2))).map(thrd_status),
     "cnd_signal" / 1 => |c| signal(c, c.ptr(0)),
     "cnd_broadcast" / 1 => |c| broadcast(c, c.ptr(0)),
 }
@@ -67,7 +67,7 @@ fn check(call: &mut Call<'_>, cond: Addr, message: &str) -> Answer<bool> {
 }
 
 /// `pthread_cond_wait`, and its timed forms.
-pub(super) fn wait(call: &mut Call<'_>, cond: Addr, mutex: Addr, timed: bool) -> Answer {
+pub(super) fn wait(call: &mut Call<'_>, cond: Addr, mutex: Addr, deadline: Option<Addr>) -> Answer {
     check(call, cond, "`{}` is waited for after it was destroyed")?;
     let held = call.fact(MUTEX, mutex.0)?;
     if held == 0 {
@@ -80,13 +80,15 @@ pub(super) fn wait(call: &mut Call<'_>, cond: Addr, mutex: Addr, timed: bool) ->
     call.op(Op::CondWait { cond })?;
     // A recursive mutex that is held more than once stays held, as in the GNU C library.
     mutex::unlock(call, mutex)?;
-    let signalled = call.op(Op::CondWake { cond, early: timed || spurious })? != 0;
+    let signalled = call.op(Op::CondWake { cond, early: deadline.is_some() || spurious })? != 0;
     mutex::lock(call, mutex)?;
-    if signalled || !timed {
-        return Ok(0);
+    match deadline {
+        Some(deadline) if !signalled => {
+            let timed_out = !spurious || call.op(Op::Choose { alternatives: 2 })? == 0;
+            clock::timed(call, if timed_out { int(ETIMEDOUT) } else { 0 }, deadline)
+        }
+        _ => Ok(0),
     }
-    let timed_out = !spurious || call.op(Op::Choose { alternatives: 2 })? == 0;
-    Ok(if timed_out { int(ETIMEDOUT) } else { 0 })
 }
 
 /// `pthread_cond_signal`.
@@ -134,10 +136,10 @@ mod tests {
         {
             let mut host = Fake::with_threads();
             host.options.spurious_wakeups = spurious;
-            let (cond, mutex) = (host.global(48), host.global(40));
+            let (cond, mutex, deadline) = (host.global(48), host.global(40), host.string("sixteen bytes..."));
             host.call("pthread_mutex_lock", &[mutex.0]);
             host.outcomes = outcomes;
-            assert_eq!(host.call("pthread_cond_timedwait", &[cond.0, mutex.0, 0]), result);
+            assert_eq!(host.call("pthread_cond_timedwait", &[cond.0, mutex.0, deadline]), result);
             assert!(host.ops.contains(&Op::CondWake { cond, early: true }));
         }
     }

@@ -63,7 +63,7 @@ fn wait(call: &mut Call<'_>) -> Answer {
     if mutex == 0 {
         return call.misuse(call.ptr(0), "`{}` is waited for with a `std::unique_lock` that has no mutex");
     }
-    condvar::wait(call, call.ptr(0), Addr(mutex), false)
+    condvar::wait(call, call.ptr(0), Addr(mutex), None)
 }
 
 fn thrown<T>(call: &Call<'_>, exception: &str) -> Answer<T> {

@@ -30,6 +30,7 @@ mod mutex;
 mod once;
 mod process;
 mod random;
+mod rb_tree;
 mod registry;
 mod rwlock;
 mod semaphore;

@@ -17,6 +17,7 @@
 //! coming later, so all behaviours of any timeout are covered.
 
 use super::call::{Answer, Call, initial, int, models, until, word};
+use super::clock;
 use super::errno::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, thrd_status};
 use super::facts::MUTEX;
 use crate::{AccessKind, Addr, Purpose};
@@ -26,15 +27,15 @@ models! {
     "pthread_mutex_init" | "__pthread_mutex_init" / 2 => init,
     "pthread_mutex_lock" | "__pthread_mutex_lock" / 1 => |c| lock(c, c.ptr(0)),
     "pthread_mutex_trylock" | "__pthread_mutex_trylock" / 1 => |c| attempt(c, c.ptr(0), EBUSY),
-    "pthread_mutex_timedlock" / 2 => |c| attempt(c, c.ptr(0), ETIMEDOUT),
-    "pthread_mutex_clocklock" / 3 => |c| attempt(c, c.ptr(0), ETIMEDOUT),
+    "pthread_mutex_timedlock" / 2 => |c| attempt_until(c, c.ptr(1)),
+    "pthread_mutex_clocklock" / 3 => |c| attempt_until(c, c.ptr(2)),
     "pthread_mutex_unlock" | "__pthread_mutex_unlock" / 1 => |c| unlock(c, c.ptr(0)),
     "pthread_mutex_destroy" | "__pthread_mutex_destroy" / 1 => |c| destroy(c, c.ptr(0)),
     "pthread_mutex_consistent" / 1 => |c| c.unsupported("robust mutexes"),
     "mtx_init" / 2 => mtx_init,
     "mtx_lock" / 1 => |c| lock(c, c.ptr(0)).map(thrd_status),
     "mtx_trylock" / 1 => |c| attempt(c, c.ptr(0), EBUSY).map(thrd_status),
-    "mtx_timedlock" / 2 => |c| attempt(c, c.ptr(0), ETIMEDOUT).map(thrd_status),
+    "mtx_timedlock" / 2 => |c| attempt_until(c, c.ptr(1)).map(thrd_status),
     "mtx_unlock" / 1 => |c| unlock(c, c.ptr(0)).map(thrd_status),
     "mtx_destroy" / 1 => |c| destroy(c, c.ptr(0)),
     "pthread_spin_init" / 2 => |c| start(c, c.ptr(0)),
@@ -97,6 +98,11 @@ fn attempt(call: &mut Call<'_>, mutex: Addr, failure: i32) -> Answer {
         };
     }
     attempt_word(call, mutex, failure)
+}
+
+fn attempt_until(call: &mut Call<'_>, deadline: Addr) -> Answer {
+    let result = attempt(call, call.ptr(0), ETIMEDOUT)?;
+    clock::timed(call, result, deadline)
 }
 
 fn attempt_word(call: &mut Call<'_>, mutex: Addr, failure: i32) -> Answer {
@@ -263,12 +269,12 @@ mod tests {
     #[test]
     fn what_is_held_by_another_thread_is_busy_or_times_out() {
         let mut host = Fake::with_threads();
-        let mutex = host.global(40);
+        let (mutex, deadline) = (host.global(40), host.global(16));
         host.store(mutex, 4, 7);
         assert_eq!(host.call("pthread_mutex_trylock", &[mutex.0]), 16);
-        assert_eq!(host.call("pthread_mutex_timedlock", &[mutex.0, 0]), 110);
+        assert_eq!(host.call("pthread_mutex_timedlock", &[mutex.0, deadline.0]), 110);
         assert_eq!(host.call("mtx_trylock", &[mutex.0]), 1);
-        assert_eq!(host.call("mtx_timedlock", &[mutex.0, 0]), 4);
+        assert_eq!(host.call("mtx_timedlock", &[mutex.0, deadline.0]), 4);
         assert!(matches!(host.run("pthread_mutex_lock", &[mutex.0]), Ok(Step::Yield(_))));
     }
 

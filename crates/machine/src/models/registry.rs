@@ -5,7 +5,8 @@
 
 use super::{
     Model, alloc, atomics, attributes, barrier, bytes, clock, condvar, convert, ctype, cxx, hash_policy, iostream,
-    keys, math, mutex, once, process, random, rwlock, semaphore, sort, stdio, strings, threads, unsupported, verifier,
+    keys, math, mutex, once, process, random, rb_tree, rwlock, semaphore, sort, stdio, strings, threads, unsupported,
+    verifier,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -29,6 +30,7 @@ const FAMILIES: &[&[(&str, Model)]] = &[
     once::TABLE,
     process::TABLE,
     random::TABLE,
+    rb_tree::TABLE,
     rwlock::TABLE,
     semaphore::TABLE,
     sort::TABLE,

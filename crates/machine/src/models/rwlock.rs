@@ -14,6 +14,7 @@
 //! waiting is said in `mutex.rs`.
 
 use super::call::{Answer, Call, initial, int, models, until, word};
+use super::clock;
 use super::errno::{EBUSY, ETIMEDOUT};
 use super::facts::{READ_LOCK, WRITE_LOCK};
 use crate::{AccessKind, Addr, Purpose};
@@ -23,12 +24,12 @@ models! {
     "pthread_rwlock_init" / 1 => init,
     "pthread_rwlock_rdlock" / 1 => read_lock,
     "pthread_rwlock_tryrdlock" / 1 => |c| try_read(c, EBUSY),
-    "pthread_rwlock_timedrdlock" / 2 => |c| try_read(c, ETIMEDOUT),
-    "pthread_rwlock_clockrdlock" / 3 => |c| try_read(c, ETIMEDOUT),
+    "pthread_rwlock_timedrdlock" / 2 => |c| timed(c, try_read, c.ptr(1)),
+    "pthread_rwlock_clockrdlock" / 3 => |c| timed(c, try_read, c.ptr(2)),
     "pthread_rwlock_wrlock" / 1 => write_lock,
     "pthread_rwlock_trywrlock" / 1 => |c| try_write(c, EBUSY),
-    "pthread_rwlock_timedwrlock" / 2 => |c| try_write(c, ETIMEDOUT),
-    "pthread_rwlock_clockwrlock" / 3 => |c| try_write(c, ETIMEDOUT),
+    "pthread_rwlock_timedwrlock" / 2 => |c| timed(c, try_write, c.ptr(1)),
+    "pthread_rwlock_clockwrlock" / 3 => |c| timed(c, try_write, c.ptr(2)),
     "pthread_rwlock_unlock" / 1 => unlock,
     "pthread_rwlock_destroy" / 1 => destroy,
 }
@@ -108,6 +109,11 @@ fn try_write(call: &mut Call<'_>, failure: i32) -> Answer {
     }
 }
 
+fn timed(call: &mut Call<'_>, attempt: fn(&mut Call<'_>, i32) -> Answer, deadline: Addr) -> Answer {
+    let result = attempt(call, ETIMEDOUT)?;
+    clock::timed(call, result, deadline)
+}
+
 fn unlock(call: &mut Call<'_>) -> Answer {
     let lock = call.ptr(0);
     if call.fact(WRITE_LOCK, lock.0)? > 0 {
@@ -148,12 +154,13 @@ mod tests {
     #[test]
     fn readers_share_and_writers_do_not() {
         let mut host = Fake::with_threads();
-        let lock = host.global(56);
+        let (lock, deadline) = (host.global(56), host.heap(16));
+        host.call("memset", &[deadline.0, 0, 16]);
         assert_eq!(host.call("pthread_rwlock_rdlock", &[lock.0]), 0);
         assert_eq!(host.call("pthread_rwlock_tryrdlock", &[lock.0]), 0);
         assert_eq!(host.load(lock, 4), 2);
         assert_eq!(host.call("pthread_rwlock_trywrlock", &[lock.0]), 16);
-        assert_eq!(host.call("pthread_rwlock_timedwrlock", &[lock.0, 0]), 110);
+        assert_eq!(host.call("pthread_rwlock_timedwrlock", &[lock.0, deadline.0]), 110);
         assert!(matches!(host.run("pthread_rwlock_wrlock", &[lock.0]), Ok(Step::Yield(_))));
         host.call("pthread_rwlock_unlock", &[lock.0]);
         host.call("pthread_rwlock_unlock", &[lock.0]);

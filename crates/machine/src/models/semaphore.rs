@@ -8,7 +8,8 @@
 //! value that it saw, from the start again if somebody else came between. `sem_timedwait` does the same; why that
 //! covers waiting is said in `mutex.rs`.
 
-use super::call::{Answer, Call, initial, models, until, word};
+use super::call::{Answer, Call, initial, int, models, until, word};
+use super::clock;
 use super::errno::{EAGAIN, EINVAL, ETIMEDOUT};
 use crate::{AccessKind, Addr, Purpose};
 use selvedge_ir::{CmpOp, Order, RmwOp};
@@ -16,9 +17,9 @@ use selvedge_ir::{CmpOp, Order, RmwOp};
 models! {
     "sem_init" / 3 => init,
     "sem_wait" / 1 => wait,
-    "sem_trywait" / 1 => |c| attempt(c, EAGAIN),
-    "sem_timedwait" / 2 => |c| attempt(c, ETIMEDOUT),
-    "sem_clockwait" / 3 => |c| attempt(c, ETIMEDOUT),
+    "sem_trywait" / 1 => |c| attempt(c, None),
+    "sem_timedwait" / 2 => |c| attempt(c, Some(c.ptr(1))),
+    "sem_clockwait" / 3 => |c| attempt(c, Some(c.ptr(2))),
     "sem_post" / 1 => post,
     "sem_getvalue" / 2 => get_value,
     "sem_destroy" / 1 => destroy,
@@ -52,7 +53,8 @@ fn wait(call: &mut Call<'_>) -> Answer {
     Ok(0)
 }
 
-fn attempt(call: &mut Call<'_>, failure: i32) -> Answer {
+/// Takes 1 if the value is positive; fails otherwise, with a deadline because it has passed.
+fn attempt(call: &mut Call<'_>, deadline: Option<Addr>) -> Answer {
     let semaphore = call.ptr(0);
     loop {
         let seen = call.access(word(semaphore, AccessKind::Load, Order::Relaxed, Purpose::Lock))?;
@@ -60,7 +62,13 @@ fn attempt(call: &mut Call<'_>, failure: i32) -> Answer {
             return call.misuse(semaphore, "`{}` is used after it was destroyed");
         }
         if seen == 0 || seen > DESTROYED {
-            return call.fail(failure);
+            return match deadline {
+                None => call.fail(EAGAIN),
+                Some(deadline) => {
+                    clock::timed(call, int(ETIMEDOUT), deadline)?;
+                    call.fail(ETIMEDOUT)
+                }
+            };
         }
         let take = AccessKind::Cas { expected: seen, new: seen - 1, failure: Order::Relaxed };
         if call.access(word(semaphore, take, Order::Acquire, Purpose::Lock))? == seen {
@@ -103,14 +111,14 @@ mod tests {
     #[test]
     fn the_value_never_falls_below_zero() {
         let mut host = Fake::with_threads();
-        let (semaphore, value) = (host.global(32), host.heap(4));
+        let (semaphore, value, deadline) = (host.global(32), host.heap(4), host.global(16));
         host.call("sem_init", &[semaphore.0, 0, 2]);
         assert_eq!(host.call("sem_wait", &[semaphore.0]), 0);
         assert_eq!(host.call("sem_trywait", &[semaphore.0]), 0);
         assert_eq!(host.int("sem_trywait", &[semaphore.0]), -1);
         let errno = Addr(host.call("__errno_location", &[]));
         assert_eq!(host.load(errno, 4), 11);
-        assert_eq!(host.int("sem_timedwait", &[semaphore.0, 0]), -1);
+        assert_eq!(host.int("sem_timedwait", &[semaphore.0, deadline.0]), -1);
         assert_eq!(host.load(errno, 4), 110);
         assert!(matches!(host.run("sem_wait", &[semaphore.0]), Ok(Step::Yield(_))));
         host.call("sem_post", &[semaphore.0]);
