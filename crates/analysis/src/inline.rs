@@ -8,7 +8,7 @@
 //!    could hide a use after return;
 //! 3. is *tiny*, or is *small* and the call is in a loop ([`Limits`]); constant arguments are taken into account, since
 //!    the memory order that `std::atomic` is given decides a branch with dozens of cases;
-//! 4. does not have a name that the machine gives a meaning to (`__VERIFIER_...`, and those that the caller excludes).
+//! 4. does not have a name that the machine gives a meaning to (`__VERIFIER_...`, `reach_error`, and those that the caller excludes).
 //!
 //! Callers are treated after their callees, so what was inlined into a callee counts for its size. Source positions are
 //! kept: every inlined instruction gets a position that says where it was inlined.
@@ -113,7 +113,8 @@ fn small_body(callee: &Function, args: &[(Type, Operand)], limit: usize, special
 /// Rules 1, 2 and 4.
 fn can_inline(module: &Module, callee: FuncId, graph: &CallGraph, limits: &Limits) -> bool {
     let func = &module.functions[callee];
-    let has_meaning = func.name.starts_with("__VERIFIER_") || limits.keep.contains(&func.name);
+    let has_meaning =
+        func.name.starts_with("__VERIFIER_") || func.name == "reach_error" || limits.keep.contains(&func.name);
     let shape = !func.is_declaration() && !func.vararg && !graph.is_recursive(callee) && !has_meaning;
     let stays_put = |kind: &InstKind| matches!(kind, InstKind::Alloca { .. } | InstKind::VaStart { .. });
     shape && func.placed_insts().all(|(_, inst)| !stays_put(&func.insts[inst].kind))
