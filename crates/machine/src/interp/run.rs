@@ -13,7 +13,7 @@ use super::exec::{Cpu, Exit, Trap};
 use super::thread::{Frame, Thread};
 use super::undo::Death;
 use crate::memory::ObjectKind;
-use crate::models::{ModelState, Step};
+use crate::models::Step;
 use crate::{Addr, Op, Outcome, Status, Stop, ThreadId, main_thread};
 use selvedge_ir::{EntityRef, FuncId, Type};
 use smallvec::SmallVec;
@@ -249,11 +249,9 @@ impl Interpreter {
         if callee.model.is_none() {
             return Err(self.no_model(id, func));
         }
-        let state = ModelState {
-            args: SmallVec::from_slice(args),
-            types: SmallVec::from_slice(types),
-            ..ModelState::default()
-        };
+        let mut state = self.undo.fresh_state();
+        state.args.extend_from_slice(args);
+        state.types.extend_from_slice(types);
         let at = thread.models.len() as u32;
         thread.models.push(state);
         thread.frames.push(Frame { func, pc: Frame::MODEL, base: at, end: base });
@@ -272,10 +270,12 @@ impl Interpreter {
         match step {
             Ok(Step::Return(value)) => {
                 thread.frames.pop();
+                self.undo.retire(state);
                 self.return_from_model(id, [value, 0])
             }
             Ok(Step::ReturnTwo(values)) => {
                 thread.frames.pop();
+                self.undo.retire(state);
                 self.return_from_model(id, values)
             }
             Ok(Step::Yield(op)) => {
@@ -370,14 +370,14 @@ impl Interpreter {
 
     /// The first function of a thread has returned.
     fn return_from_thread(&mut self, id: ThreadId, value: u64) -> Result<Next, Stop> {
-        let (func, is_main) = match id == main_thread() {
+        let (func, needed) = match id == main_thread() {
             true => (self.builtins.exit, true),
-            false => (self.builtins.thread_exit, false),
+            false => (self.builtins.thread_exit, self.builtins.work_at_thread_end),
         };
-        if self.program.funcs[func].model.is_some() {
+        if needed && self.program.funcs[func].model.is_some() {
             return self.enter(id, func, &[value], &[Type::I64]);
         }
-        if is_main {
+        if id == main_thread() {
             self.exit_process(id, value as u32 as i32);
         } else {
             self.exit_thread(id, value)?;
@@ -392,7 +392,7 @@ impl Interpreter {
             self.threads[id.index()].head.result = result;
             for n in (0..self.threads[id.index()].frames.len()).rev() {
                 let frame = self.threads[id.index()].frames[n];
-                if !frame.is_model() && self.end_stack_objects_at(id, n, frame) {
+                if !frame.is_model() && self.has_stack_objects(id, &frame) && self.end_stack_objects_at(id, n, frame) {
                     return Ok(());
                 }
             }

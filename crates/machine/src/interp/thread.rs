@@ -63,8 +63,8 @@ pub struct Thread {
     pub frames: Vec<Frame>,
     /// Registers.
     pub stack: Vec<u64>,
-    /// States of models that wait.
-    pub models: Vec<ModelState>,
+    /// States of models that wait. They are boxed because they are large and change places often.
+    pub models: Vec<Box<ModelState>>,
     /// Addresses of its instances of thread-local variables, by global; 0 if not made yet.
     pub locals: Vec<u64>,
 }
