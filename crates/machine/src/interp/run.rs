@@ -18,6 +18,9 @@ use crate::{Addr, Op, Outcome, Status, Stop, ThreadId, main_thread};
 use selvedge_ir::{EntityRef, FuncId, Type};
 use smallvec::SmallVec;
 
+/// The stack of a thread has at most so many entries: half a gigabyte.
+const MAX_STACK: u32 = 1 << 26;
+
 /// What a thread does next.
 enum Next {
     /// The code of its current frame.
@@ -136,7 +139,6 @@ impl Interpreter {
             let thread = &mut self.threads[id.index()];
             let frame = thread.frames.last_mut().expect("code runs in a frame");
             let base = frame.base as usize;
-            let registers = self.program.funcs[frame.func].registers as usize;
             let mut cpu = Cpu {
                 program: &self.program,
                 memory: &mut self.memory,
@@ -146,7 +148,7 @@ impl Interpreter {
                 steps: self.steps,
                 max_steps: self.options.max_local_steps,
             };
-            let (pc, exit) = cpu.run(&mut thread.stack[base..base + registers], frame.pc);
+            let (pc, exit) = cpu.run(&mut thread.stack[base..], frame.pc);
             self.instructions += cpu.steps - self.steps;
             self.steps = cpu.steps;
             frame.pc = pc;
@@ -192,6 +194,9 @@ impl Interpreter {
         }
         let caller = *thread.frames.last().expect("a call is made from a frame");
         let (base, end) = (caller.end, caller.end + callee.registers);
+        if end > MAX_STACK {
+            return Ok(false);
+        }
         thread.reserve(end);
         for (n, (arg, ty)) in call.args.iter().zip(&callee.params).enumerate() {
             thread.stack[base as usize + n] = argument(thread, caller, *arg) & ty.mask();
@@ -238,6 +243,9 @@ impl Interpreter {
         if let Some(entry) = callee.entry {
             let further = if callee.vararg { &args[callee.params.len()..] } else { &[] };
             let end = base + callee.registers + further.len() as u32;
+            if end > MAX_STACK {
+                return Err(self.too_deep(id));
+            }
             thread.reserve(end);
             for (n, (arg, ty)) in args.iter().zip(&callee.params).enumerate() {
                 thread.stack[base as usize + n] = arg & ty.mask();
