@@ -540,7 +540,7 @@ fn write8(bytes: &mut [u8], at: usize, value: u64) {
 #[inline]
 fn mask(value: u64, size: u8) -> u64 {
     debug_assert!((1..=8).contains(&size), "accesses have 1 to 8 bytes");
-    value & (u64::MAX >> (64 - 8 * u32::from(size) & 63))
+    value & (u64::MAX >> ((64 - 8 * u32::from(size)) & 63))
 }
 
 /// The low `size` bytes of `new`, the others of `old`.

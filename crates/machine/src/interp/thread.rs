@@ -55,6 +55,9 @@ pub struct Head {
     pub low: u32,
 }
 
+/// The state of a model. It is boxed because it is large and changes its place often.
+pub type BoxedState = Box<ModelState>;
+
 /// A thread.
 pub struct Thread {
     /// The part that is saved as a whole.
@@ -63,8 +66,8 @@ pub struct Thread {
     pub frames: Vec<Frame>,
     /// Registers.
     pub stack: Vec<u64>,
-    /// States of models that wait. They are boxed because they are large and change places often.
-    pub models: Vec<Box<ModelState>>,
+    /// States of models that wait.
+    pub models: Vec<BoxedState>,
     /// Addresses of its instances of thread-local variables, by global; 0 if not made yet.
     pub locals: Vec<u64>,
 }

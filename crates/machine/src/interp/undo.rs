@@ -10,7 +10,7 @@
 //! top of each other.
 
 use super::code::Pc;
-use super::thread::{Frame, Head, Thread};
+use super::thread::{BoxedState, Frame, Head, Thread};
 use crate::models::ModelState;
 use crate::{Addr, ThreadId};
 use rustc_hash::FxHashMap;
@@ -64,9 +64,9 @@ pub struct Undo {
     heads: Vec<(ThreadId, Head, u32, u32)>,
     frames: Vec<SavedFrame>,
     words: Vec<u64>,
-    states: Vec<Box<ModelState>>,
+    states: Vec<BoxedState>,
     /// States that are not in use.
-    spare: Vec<Box<ModelState>>,
+    spare: Vec<BoxedState>,
     changes: Vec<Change>,
     /// Facts of models.
     pub facts: Facts,
@@ -175,7 +175,7 @@ impl Undo {
     }
 
     /// A model's state as it is at first.
-    pub fn fresh_state(&mut self) -> Box<ModelState> {
+    pub fn fresh_state(&mut self) -> BoxedState {
         let Some(mut state) = self.spare.pop() else { return Box::default() };
         let ModelState { args, types, waiting, log, slots } = &mut *state;
         args.clear();
@@ -187,11 +187,11 @@ impl Undo {
     }
 
     /// Keeps a state that is not needed any more, to be used again.
-    pub fn retire(&mut self, state: Box<ModelState>) {
+    pub fn retire(&mut self, state: BoxedState) {
         self.spare.push(state);
     }
 
-    fn copy_of(&mut self, original: &ModelState) -> Box<ModelState> {
+    fn copy_of(&mut self, original: &ModelState) -> BoxedState {
         let mut copy = self.fresh_state();
         copy.args.extend_from_slice(&original.args);
         copy.types.extend_from_slice(&original.types);
