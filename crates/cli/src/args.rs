@@ -135,7 +135,8 @@ pub struct SearchArgs {
     /// How interleavings are chosen.
     #[arg(long, value_enum, default_value = "optimal")]
     pub algorithm: AlgorithmArg,
-    /// Further reductions: none, all, or names separated by commas.
+    /// Conflicts that nobody can notice order nothing: none, all, or names separated by commas (ifaa: commuting
+    /// fetch-and-adds whose results are not used; observers: stores that nobody reads).
     #[arg(long, default_value = "all", value_parser = values::reductions)]
     pub reductions: Reductions,
 }

@@ -7,7 +7,7 @@ pub const MODELS: &[&str] = &["sc"];
 /// The engines.
 pub const ENGINES: &[&str] = &["trace"];
 /// The reductions that can be switched on.
-pub const REDUCTIONS: &[&str] = &[];
+pub const REDUCTIONS: &[&str] = &["ifaa", "observers"];
 
 /// A memory model that is available.
 pub fn model(text: &str) -> Result<String, String> {
@@ -31,6 +31,13 @@ fn one_of(text: &str, available: &[&str], what: &str) -> Result<String, String> 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reductions(pub Vec<String>);
 
+impl Reductions {
+    /// Whether a reduction is in the set.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|one| one == name)
+    }
+}
+
 /// Reads a set of reductions.
 pub fn reductions(text: &str) -> Result<Reductions, String> {
     match text {
@@ -44,11 +51,7 @@ fn reduction(name: &str) -> Result<String, String> {
     if REDUCTIONS.contains(&name) {
         return Ok(name.to_owned());
     }
-    let available = match REDUCTIONS {
-        [] => "the trace engine has no reductions to name yet; available: none, all".to_owned(),
-        names => format!("available: none, all, {}", names.join(", ")),
-    };
-    Err(format!("there is no reduction `{name}`; {available}"))
+    Err(format!("there is no reduction `{name}`; available: none, all, {}", REDUCTIONS.join(", ")))
 }
 
 /// A duration: `500ms`, `30s`, `5m`, `2h`, or a number of seconds.
