@@ -5,7 +5,7 @@
 //! access path of the instruction is used (`node->next`), or else the place of the allocation.
 
 use super::Interpreter;
-use super::code::{Ins, Pc, Program, Target};
+use super::code::{Func, Ins, Pc, Program, Target};
 use super::nowhere;
 use crate::memory::{Object, ObjectKind};
 use crate::{Addr, Op, Site, SourceSpan, Status, ThreadId, main_thread};
@@ -28,7 +28,18 @@ pub struct Named {
     pub pointer: bool,
 }
 
+/// A name in quotes, unless it is a description.
+pub fn quoted(name: &str) -> String {
+    if name.contains(' ') { name.to_string() } else { format!("`{name}`") }
+}
+
 impl Program {
+    /// The function whose code an instruction belongs to.
+    pub fn function_of(&self, pc: Pc) -> Option<&Func> {
+        let before = self.funcs.values().filter(|func| func.entry.is_some_and(|entry| entry <= pc));
+        before.max_by_key(|func| func.entry)
+    }
+
     /// A source position.
     pub fn span(&self, loc: LocId) -> SourceSpan {
         let Some(loc) = self.locs.get(loc) else { return nowhere() };
@@ -54,6 +65,11 @@ impl Program {
                         let _ = write!(named.text, " (byte {offset})");
                         return;
                     };
+                    // Names that start with two underscores are the library's own business: a mutex is `m`, not what
+                    // the library has in it.
+                    if field.name.starts_with("__") {
+                        return;
+                    }
                     if !field.name.is_empty() {
                         let _ = write!(named.text, ".{}", field.name);
                     }
@@ -132,6 +148,11 @@ impl Interpreter {
                 stack.push(span);
                 loc = self.program.locs.get(here).and_then(|loc| loc.inlined_at);
             }
+        }
+        if stack.is_empty()
+            && let Some(pc) = self.undo.process.main_returned.filter(|_| id == main_thread())
+        {
+            stack.push(self.place_of(pc));
         }
         stack
     }
