@@ -95,16 +95,18 @@ impl Interpreter {
         if let Some(stop) = self.undefined(id, object) {
             return stop;
         }
-        let path = self.path_of(id).map_or_else(|| format!("{size} bytes"), |path| format!("`{path}`"));
+        let path = self.path_of(id).map_or_else(|| bytes(size), |path| format!("`{path}`"));
         if let Some((next, gap)) = self.object_just_behind(object, addr) {
             let what = quoted(&self.name_of_address(next.base));
-            let message = format!("{act} {path}, {gap} bytes before the start of {what}");
+            let message = format!("{act} {path}, {} before the start of {what}", bytes(gap));
             return self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(next));
         }
         let offset = addr.0.wrapping_sub(object.base.0);
         let message = match self.variable(object) {
             Some((variable, _)) if offset < object.size => {
-                format!("{act} {size} bytes goes beyond the end of `{variable}`, which has {}", self.extent(object))
+                let act = act.split(' ').next().unwrap_or(act);
+                let extent = self.extent(object);
+                format!("{act} of {} goes beyond the end of `{variable}`, which has {extent}", bytes(size))
             }
             Some((variable, _)) => {
                 let part = quoted(&self.name_touched(id, addr, size).text);
@@ -112,7 +114,7 @@ impl Interpreter {
             }
             None => {
                 let what = if object.kind == ObjectKind::Stack { "a local object" } else { "a heap object" };
-                format!("{act} {path}: {size} bytes at byte {offset} of {what} of {} bytes", object.size)
+                format!("{act} {path}: {} at byte {offset} of {what} of {}", bytes(size), bytes(object.size))
             }
         };
         self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(object))
@@ -136,7 +138,7 @@ impl Interpreter {
                 Some(name) => format!("{count} elements of type `{name}`"),
                 None => format!("{count} elements"),
             },
-            _ => format!("{} bytes", object.size),
+            _ => bytes(object.size),
         }
     }
 
@@ -274,4 +276,9 @@ impl Interpreter {
     pub(super) fn too_many_threads(&self, id: ThreadId) -> Stop {
         self.bound(id, format!("threads to {}", crate::memory::MAX_THREADS))
     }
+}
+
+/// A number of bytes in words.
+fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".into() } else { format!("{count} bytes") }
 }

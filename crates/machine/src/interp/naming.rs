@@ -217,6 +217,15 @@ impl Interpreter {
         }
     }
 
+    /// A few words for an object without a name: where it comes from.
+    fn short_description(&self, addr: Addr) -> Option<String> {
+        let object = self.memory.object(self.memory.find(addr)?);
+        let place = self.place_of(object.tag);
+        let file = place.file.rsplit('/').next().filter(|file| !file.is_empty())?;
+        let what = if object.kind == ObjectKind::Stack { "local object" } else { "object" };
+        Some(format!("{what} of {file}:{}", place.line))
+    }
+
     /// The access path of the instruction that a thread executes itself, in the words of the source.
     pub(super) fn path_of(&self, id: ThreadId) -> Option<&str> {
         let frame = self.threads[id.index()].frames.last().filter(|frame| !frame.is_model())?;
@@ -272,7 +281,10 @@ impl Interpreter {
             | Op::CondBroadcast { cond: addr } => (addr, u64::MAX),
             _ => return site,
         };
-        let named = self.name_touched(id, addr, size);
+        let mut named = self.name_touched(id, addr, size);
+        if named.text.contains(' ') {
+            named.text = self.short_description(addr).unwrap_or(named.text);
+        }
         let ty = self.call_pc(id).and_then(|pc| self.program.debug.get(pc as usize)).and_then(|debug| debug.ty);
         site.object = named.text;
         if !site.call.is_empty()
