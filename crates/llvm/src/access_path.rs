@@ -1,7 +1,7 @@
 //! Names for memory accesses: `queue->tail`, `buf[i]`, `node->next->val`, `*p`, `counter`.
 //!
 //! An address is traced back through the instructions that computed it to a variable that the debug information knows.
-//! On the way it is a [`Place`]: an object (or what a pointer points to), its source-level type, and a byte offset that
+//! On the way it is a `Place`: an object (or what a pointer points to), its source-level type, and a byte offset that
 //! is not yet resolved. The offset is resolved against the *source-level* type, not LLVM's, for two reasons: optimised
 //! code computes addresses in bytes, and LLVM drops computations of offset zero, so that the first member of a struct
 //! and the struct itself have one address; the size of the access then tells them apart.
@@ -10,8 +10,8 @@
 //! was; events carry addresses and values for that.
 
 use crate::ast::{
-    BinaryOp, Block, CastOp, ConstId, ConstantKind, DebugKind, Expression, Instruction, LocalId, Metadata, Module, Op,
-    Operand, OperandKind, SymbolId,
+    BinaryOp, Block, Call, CastOp, ConstId, ConstantKind, DebugKind, Expression, Instruction, LocalId, Metadata,
+    Module, Op, Operand, OperandKind, SymbolId,
 };
 use crate::debug_info::{DebugInfo, Variable, size_of_type};
 use crate::layout::Extents;
@@ -150,6 +150,9 @@ impl<'m, 'a> AccessPaths<'m, 'a> {
                 self.index(context, place, *source, indices, depth)
             }
             Some(Op::Cast { op: CastOp::Bitcast | CastOp::AddrSpaceCast, a }) => self.place(context, *a, depth + 1),
+            Some(Op::Call(call)) if is_address_of_operand(context.module, call) => {
+                self.place(context, call.args.first()?.value, depth + 1)
+            }
             Some(Op::Alloca { .. }) => None,
             _ => {
                 let name = self.name(context, address, depth + 1)?;
@@ -309,6 +312,20 @@ fn callee_result<'m, 'a>(
     };
     let subprogram: Option<Metadata<'a>> = module.functions[index as usize].debug;
     debug.result_type(subprogram, program)
+}
+
+/// Whether a call yields the address that it is given, or the current thread's address of the same variable.
+fn is_address_of_operand(module: &Module<'_>, call: &Call<'_>) -> bool {
+    let OperandKind::Const(id) = call.callee.kind else {
+        return false;
+    };
+    let ConstantKind::Symbol(symbol) = module.constant(id).kind else {
+        return false;
+    };
+    let name = module.symbols[symbol.index()].name;
+    ["llvm.threadlocal.address", "llvm.launder.invariant.group", "llvm.strip.invariant.group"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
 }
 
 /// A constant index, read as signed.

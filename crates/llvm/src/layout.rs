@@ -83,7 +83,7 @@ impl DataLayout {
                 let unknown = || format!("the data layout `{part}`");
                 let bits: u32 = number.parse().map_err(|_| unknown())?;
                 let align: u32 = rest.first().and_then(|a| a.parse().ok()).ok_or_else(unknown)?;
-                if align % 8 != 0 || !(align / 8).max(1).is_power_of_two() {
+                if !align.is_multiple_of(8) || !(align / 8).max(1).is_power_of_two() {
                     return Err(unknown());
                 }
                 let table = match letter {
