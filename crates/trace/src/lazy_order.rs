@@ -19,7 +19,7 @@ use crate::reversal::notdep;
 use crate::trace::{Event, EventId, NONE, Race, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Done, Op};
+use selvedge_machine::{Access, AccessKind, Op};
 use smallvec::SmallVec;
 
 impl Trace {
