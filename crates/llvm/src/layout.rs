@@ -121,6 +121,9 @@ fn architecture(triple: &str, offset: u32) -> Parsed<Architecture> {
         "x86_64" | "amd64" | "x86_64h" if triple.contains("gnux32") => {
             Err(Fault::unsupported(offset, format!("the target `{triple}`: pointers must be 64 bits wide")))
         }
+        _ if triple.contains("-windows") || triple.contains("-win32") => {
+            Err(Fault::unsupported(offset, format!("the target `{triple}`: Windows is not supported")))
+        }
         "" | "x86_64" | "amd64" | "x86_64h" => Ok(Architecture::X86_64),
         "aarch64" | "arm64" => Ok(Architecture::Aarch64),
         _ => Err(Fault::unsupported(
@@ -297,6 +300,7 @@ mod tests {
             "target triple = \"i386-pc-linux-gnu\"",
             "target triple = \"riscv64-unknown-linux-gnu\"",
             "target triple = \"x86_64-linux-gnux32\"",
+            "target triple = \"x86_64-pc-windows-msvc\"",
             "target datalayout = \"E-m:e-i64:64\"",
             "target datalayout = \"e-p:32:32\"",
             "target datalayout = \"e-q:7\"",

@@ -117,10 +117,12 @@ fn what_cannot_be_executed_is_an_instruction_with_its_name() {
         ("%x = load atomic i128, ptr null seq_cst, align 16", "more than 8 bytes"),
         ("%x = call i32 @setjmp(ptr null) returns_twice", "returns twice"),
         ("%x = load <8 x i1>, ptr null", "vector of bits"),
+        ("br label %b\nb:\n  %x = phi <vscale x 4 x i32> [ undef, %0 ]", "vscale"),
+        ("musttail call void (i32, ...) @va(i32 1, ...)", "variadic"),
     ];
     for (instruction, name) in cases {
         let text = format!(
-            "declare i64 @llvm.readcyclecounter()\ndeclare i32 @setjmp(ptr)\ndefine void @f() {{\n  {instruction}\n  ret void\n}}\n"
+            "declare i64 @llvm.readcyclecounter()\ndeclare i32 @setjmp(ptr)\ndeclare void @va(i32, ...)\ndefine void @f() {{\n  {instruction}\n  ret void\n}}\n"
         );
         let lines = body(&text);
         assert!(has(&lines, &["unsupported", name]), "{instruction}: {lines:?}");
@@ -188,4 +190,16 @@ fn constructors_run_by_priority_and_destructors_are_registered_first() {
     let names: Vec<&str> = module.constructors.iter().map(|&id| module.functions[id].name.as_str()).collect();
     assert_eq!(names, ["selvedge.register_destructors", "a", "b"]);
     assert!(module.function_named("atexit").is_some());
+}
+
+#[test]
+fn an_edge_that_cannot_be_taken_leaves_no_trace_in_phis() {
+    let text = "define i32 @f(i128 %x) {\nentry:\n  switch i128 %x, label %b [ i128 1, label %a ]\n\
+        a:\n  br label %b\nb:\n  %p = phi i32 [ 1, %entry ], [ 2, %a ]\n  ret i32 %p\n}\n";
+    let lines = body(text);
+    assert!(has(&lines, &["unsupported", "switch"]), "{lines:?}");
+    let text = "define i32 @f(i1 %c) {\nentry:\n  br i1 %c, label %a, label %b\na:\n  br label %b\n\
+        b:\n  %p = phi i32 [ 1, %entry ], [ ptrtoint (ptr @llvm.donothing to i32), %a ]\n  ret i32 %p\n}\ndeclare void @llvm.donothing()\n";
+    let lines = body(text);
+    assert!(has(&lines, &["unsupported", "llvm.donothing"]), "{lines:?}");
 }

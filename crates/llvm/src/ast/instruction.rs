@@ -378,6 +378,8 @@ pub struct Call<'a> {
     pub attributes: FunctionAttributes,
     /// Operand bundles, by name.
     pub bundles: Vec<&'a str>,
+    /// Whether the caller's own variadic arguments are passed on, as thunks do.
+    pub forwards_variadic: bool,
 }
 
 /// An argument of a call.
