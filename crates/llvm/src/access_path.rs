@@ -416,7 +416,8 @@ fn descend(program: &ir::Module, place: &mut Place, size: u64) -> bool {
     };
     match &program.types[ty] {
         ir::DebugType::Record { fields, union, .. } => {
-            let inside = |f: &&ir::Field| f.offset <= offset && offset + size <= f.offset.saturating_add(f.size);
+            let inside =
+                |f: &&ir::Field| f.offset <= offset && offset.saturating_add(size) <= f.offset.saturating_add(f.size);
             let exact = fields.iter().filter(inside).find(|f| *union && f.size == size);
             let named = || fields.iter().filter(inside).find(|f| !f.name.is_empty());
             let Some(field) = exact.or_else(named).or_else(|| fields.iter().find(inside)) else {
@@ -494,7 +495,11 @@ fn bit_fields(program: &ir::Module, place: &Place, size: u64) -> Option<Name> {
     let offset = u64::try_from(place.offset).ok()?;
     let names: Vec<&str> = fields
         .iter()
-        .filter(|f| f.offset < offset + size && offset < f.offset + f.size.max(1) && !f.name.is_empty())
+        .filter(|f| {
+            f.offset < offset.saturating_add(size)
+                && offset < f.offset.saturating_add(f.size.max(1))
+                && !f.name.is_empty()
+        })
         .map(|f| f.name.as_str())
         .collect();
     match names[..] {
@@ -516,6 +521,7 @@ fn byte_offset(place: Place) -> Option<Name> {
 
 /// Applies an index that is known at run time only, in steps of `stride` bytes.
 fn subscript(program: &ir::Module, mut place: Place, stride: u64, index: &str) -> Option<Place> {
+    i64::try_from(stride).ok()?;
     for _ in 0..MAX_DEPTH {
         let Some(ty) = place.ty else {
             break;
