@@ -1,10 +1,10 @@
 //! Memory objects: bounds, liveness, initialisation, sharing, and going back.
 //!
-//! Every object belongs to a *space*: one for globals, one per thread. An address is `space << 38 | page << 12 | offset`,
-//! objects start at fresh pages, and a space hands out pages in order, so an address depends only on (thread, n-th
-//! allocation of it) and is equal in equivalent executions. Addresses fit into 47 bits, so programs that keep a counter
-//! in the upper bits of a pointer work as they do on real machines. Pages are never given out twice in an execution:
-//! a dangling pointer never meets a new object.
+//! Every object belongs to a *space*: one for globals, one per thread. An address is `space << 38 | page << 12 |
+//! offset`, objects start at fresh pages, and a space hands out pages in order, so an address depends only on (thread,
+//! n-th allocation of it) and is equal in equivalent executions. Addresses fit into 47 bits, so programs that keep a
+//! counter in the upper bits of a pointer work as they do on real machines. Pages are never given out twice in an
+//! execution: a dangling pointer never meets a new object.
 //!
 //! An object starts *private* to the thread that allocated it. It becomes *shared* when its address is written into
 //! shared memory or handed to a new thread, and with it everything that it points to ([`Memory::publish`]). Only
@@ -231,7 +231,8 @@ impl Memory {
         Ok(id)
     }
 
-    /// The same as `check` for the common case that nothing is wrong: the object and where its bytes for this access are.
+    /// The same as `check` for the common case that nothing is wrong: the object and where its bytes for this access
+    /// are.
     #[inline(always)]
     fn locate(&self, thread: ThreadId, addr: Addr, size: u8) -> Option<(ObjectId, &Object, usize)> {
         let space = (addr.0 >> SPACE_BITS) as usize;

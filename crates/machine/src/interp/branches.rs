@@ -1,7 +1,7 @@
 //! Conditional branches, most of them fused with the comparison that they depend on.
 //!
-//! There are instructions for few comparisons: equal, less, and greater than a constant. The others come down to those by
-//! exchanging operands or the two ways to go.
+//! There are instructions for few comparisons: equal, less, and greater than a constant. The others come down to those
+//! by exchanging operands or the two ways to go.
 
 use super::code::{Ins, Pc, Reg, Src};
 use super::compile::Encoder;

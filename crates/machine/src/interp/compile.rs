@@ -2,8 +2,9 @@
 //!
 //! Blocks are laid out in reverse post-order, so that most jumps fall through. Constants become part of instructions
 //! where there is room for them and are loaded into a temporary register otherwise. Comparisons become part of branches
-//! (`branches.rs`). Phis become copies on the edges that lead to them (`edges.rs`); an edge of a conditional branch that
-//! needs copies gets a stub behind the function's code. With a bound on loops, edges into a loop reset its counter and edges back to its start count.
+//! (`branches.rs`). Phis become copies on the edges that lead to them (`edges.rs`); an edge of a conditional branch
+//! that needs copies gets a stub behind the function's code. With a bound on loops, edges into a loop reset its counter
+//! and edges back to its start count.
 //!
 //! A function that cannot be compiled (more registers than an instruction can name) becomes a single instruction that
 //! says so when it is reached.

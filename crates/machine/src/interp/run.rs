@@ -1,8 +1,8 @@
 //! Running a thread from one Op to the next.
 //!
-//! A thread alternates between code of the program (`exec.rs`) and models of library functions. [`Interpreter::resume_thread`]
-//! completes the instruction or model that waited for an outcome and goes on until the thread has its next Op, ends,
-//! blocks or fails.
+//! A thread alternates between code of the program (`exec.rs`) and models of library functions.
+//! [`Interpreter::resume_thread`] completes the instruction or model that waited for an outcome and goes on until the
+//! thread has its next Op, ends, blocks or fails.
 //!
 //! Stack objects die when their function returns. If another thread can reach one, its death is an Op like `free`: the
 //! return is then tried again after each such Op, until no such object is left.
