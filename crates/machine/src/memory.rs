@@ -369,9 +369,7 @@ impl Memory {
     /// What is in memory at an address, whether or not it may be read; 0 if there never was an object.
     pub fn remains(&self, addr: Addr, size: u8) -> u64 {
         match self.find(addr) {
-            Some(id) if self.fits(id, addr, size) => {
-                self.peek(id, addr, size).0
-            }
+            Some(id) if self.fits(id, addr, size) => self.peek(id, addr, size).0,
             _ => 0,
         }
     }
