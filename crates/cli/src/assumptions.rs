@@ -36,6 +36,7 @@ fn uses_weak_orders(module: &Module) -> bool {
     module.functions.values().flat_map(|f| f.insts.values()).any(|inst| match inst.kind {
         InstKind::Load { order, .. } | InstKind::Store { order, .. } | InstKind::Rmw { order, .. } => is_weak(order),
         InstKind::Cas { success, failure, .. } => is_weak(success) || is_weak(failure),
+        InstKind::Await { order, .. } => is_weak(order),
         // A weaker fence is implied by sequential consistency; it has no effect that could be left out.
         _ => false,
     })

@@ -267,6 +267,10 @@ pub enum Ins {
         expected: Reg,
         new: Reg,
     },
+    /// Waits and accesses by an [`AwaitSite`].
+    Await {
+        site: u32,
+    },
     Fence {
         order: Order,
     },
@@ -450,6 +454,38 @@ pub struct CallSite {
     pub results: Vec<(Reg, u64)>,
 }
 
+/// An access that waits for a condition. Registers that its kind has no use for are 0.
+#[derive(Clone, Copy, Debug)]
+pub struct AwaitSite {
+    /// What is done.
+    pub kind: AwaitAccess,
+    /// Type of the value in memory.
+    pub ty: Type,
+    /// Memory order.
+    pub order: Order,
+    /// Where the value goes, and whether it was exchanged.
+    pub results: [Reg; 2],
+    /// Address.
+    pub addr: Reg,
+    /// The comparison with the value in register `operand`.
+    pub until: CmpOp,
+    /// What the value is compared with.
+    pub operand: Reg,
+    /// The bits that are compared.
+    pub mask: u64,
+    /// Whether being left behind is no livelock.
+    pub retry: bool,
+}
+
+/// What an await does once its condition holds.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // operands
+pub enum AwaitAccess {
+    Load,
+    Rmw { op: RmwOp, value: Reg, used: bool },
+    Cas { expected: Reg, new: Reg, failure: Order },
+}
+
 /// A many-way branch.
 #[derive(Clone, Debug)]
 pub struct Switch {
@@ -514,6 +550,8 @@ pub struct Program {
     pub globals: EntityVec<GlobalId, GlobalInfo>,
     /// Calls.
     pub calls: Vec<CallSite>,
+    /// Accesses that wait.
+    pub awaits: Vec<AwaitSite>,
     /// Many-way branches.
     pub switches: Vec<Switch>,
     /// Lists of returned values.

@@ -8,14 +8,14 @@
 //! A function that cannot be compiled (more registers than an instruction can name) becomes a single instruction that
 //! says so when it is reached.
 
-use super::code::{CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
+use super::code::{AwaitAccess, AwaitSite, CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
 use super::flow::Flow;
 use super::registers::{self, Registers};
 use super::select::{Addresses, Root, Selection};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{
-    BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, FuncId, Function, Inst, InstData, InstKind, LocId, Operand,
-    Order, PathId, Type, Value,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, FuncId, Function, Inst, InstData, InstKind, LocId, Operand,
+    Order, Type, Value,
 };
 
 /// Registers that values may have; those above are temporaries.
@@ -110,7 +110,7 @@ impl Encoder<'_> {
                     continue;
                 }
                 self.next_temporary = self.temporaries;
-                self.about = Debug { loc: data.loc, path: path_of(&data.kind), ty: type_of(&data.kind) };
+                self.about = Debug { loc: data.loc, path: data.kind.path(), ty: type_of(&data.kind) };
                 if data.kind.is_terminator() {
                     self.terminator(block, data, next);
                     ended = true;
@@ -216,7 +216,7 @@ impl Encoder<'_> {
             InstKind::Store { ty, addr, value, order, .. } => self.store(*ty, *addr, *value, *order),
             InstKind::Rmw { op, ty, addr, value, order, .. } => {
                 let (addr, value) = (self.in_register(*addr), self.in_register(*value));
-                let used = data.results.first().is_some_and(|v| self.selection.use_count[v.index()] > 0);
+                let used = self.is_used(data);
                 let dst = self.result(data, 0);
                 self.emit(Ins::Rmw { op: *op, order: *order, ty: *ty, used, dst, addr, value });
             }
@@ -233,6 +233,7 @@ impl Encoder<'_> {
 
     fn rare_instruction(&mut self, data: &InstData, kind: &InstKind) {
         match kind {
+            InstKind::Await { .. } => self.await_access(data, kind),
             InstKind::Fence { order } => self.emit(Ins::Fence { order: *order }),
             InstKind::MemCopy { dst, src, len, overlap } => {
                 let (dst, src, len) = (self.in_register(*dst), self.in_register(*src), self.in_register(*len));
@@ -377,6 +378,35 @@ impl Encoder<'_> {
                 self.emit(Ins::Store { mode, src, addr, offset: offset as i32 });
             }
         }
+    }
+
+    fn await_access(&mut self, data: &InstData, kind: &InstKind) {
+        let InstKind::Await { access, ty, addr, order, until, mask, operand, retry, .. } = kind else {
+            unreachable!("the caller has matched an await");
+        };
+        let (addr, operand) = (self.in_register(*addr), self.in_register(*operand));
+        let access = match *access {
+            AwaitKind::Load => AwaitAccess::Load,
+            AwaitKind::Rmw { op, value } => {
+                let value = self.in_register(value);
+                AwaitAccess::Rmw { op, value, used: self.is_used(data) }
+            }
+            AwaitKind::Cas { expected, new, failure } => {
+                let (expected, new) = (self.in_register(expected), self.in_register(new));
+                AwaitAccess::Cas { expected, new, failure }
+            }
+        };
+        let results = [self.result(data, 0), self.result(data, 1)];
+        let (ty, order, until, mask, retry) = (*ty, *order, *until, *mask, *retry);
+        let site = self.program.awaits.len() as u32;
+        let await_site = AwaitSite { kind: access, ty, order, results, addr, until, operand, mask, retry };
+        self.program.awaits.push(await_site);
+        self.emit(Ins::Await { site });
+    }
+
+    /// Whether any code looks at the first result of an instruction.
+    fn is_used(&self, data: &InstData) -> bool {
+        data.results.first().is_some_and(|v| self.selection.use_count[v.index()] > 0)
     }
 
     fn call(&mut self, data: &InstData, callee: Callee, args: &[(Type, Operand)]) {
@@ -564,22 +594,13 @@ fn branch_constant(op: CmpOp, ty: Type, (a, k): (Reg, u64), then: Pc, other: Pc)
     })
 }
 
-fn path_of(kind: &InstKind) -> Option<PathId> {
-    match kind {
-        InstKind::Load { path, .. }
-        | InstKind::Store { path, .. }
-        | InstKind::Rmw { path, .. }
-        | InstKind::Cas { path, .. } => *path,
-        _ => None,
-    }
-}
-
 fn type_of(kind: &InstKind) -> Option<Type> {
     match kind {
         InstKind::Load { ty, .. }
         | InstKind::Store { ty, .. }
         | InstKind::Rmw { ty, .. }
-        | InstKind::Cas { ty, .. } => Some(*ty),
+        | InstKind::Cas { ty, .. }
+        | InstKind::Await { ty, .. } => Some(*ty),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@
 //! notice (the thread's next Op), an instruction that is too rare to be here, or a trap. Instructions are counted, and the
 //! count is compared with the limit on every jump, so that no cycle escapes it.
 
-use super::code::{Ins, Mode, Pc, Program};
-use crate::op::{Access, AccessKind, Purpose};
+use super::code::{AwaitAccess, AwaitSite, Ins, Mode, Pc, Program, Reg};
+use crate::op::{Access, AccessKind, Cond, Purpose};
 use crate::{Addr, Fault, Memory, Op, ThreadId};
 use selvedge_ir::{EvalError, Order, eval};
 
@@ -32,6 +32,8 @@ pub enum Trap {
     Arithmetic(EvalError),
     /// An assumption does not hold.
     Assume,
+    /// An await whose condition does not hold, on memory that no other thread can change.
+    Spin(Addr, u64),
     /// The program said that this cannot be reached.
     Unreachable,
     /// A loop has been run as often as allowed.
@@ -62,6 +64,33 @@ pub struct Cpu<'a> {
 #[inline]
 fn low(value: u64, bits: u8) -> u64 {
     value & (u64::MAX >> (64 - u32::from(bits)))
+}
+
+/// The access that an await waits with.
+fn await_access(site: &AwaitSite, regs: &[u64]) -> Access {
+    let reg = |register: Reg| regs[register as usize];
+    let kind = match site.kind {
+        AwaitAccess::Load => AccessKind::Load,
+        AwaitAccess::Rmw { op, value, used } => AccessKind::Rmw { op, operand: reg(value), used },
+        AwaitAccess::Cas { expected, new, failure } => {
+            AccessKind::Cas { expected: reg(expected), new: reg(new), failure }
+        }
+    };
+    let until = Cond { op: site.until, operand: reg(site.operand), mask: site.mask, retry: site.retry };
+    Access {
+        addr: Addr(reg(site.addr)),
+        size: site.ty.store_size() as u8,
+        order: site.order,
+        purpose: Purpose::Data,
+        raw: false,
+        kind,
+        until: Some(until),
+    }
+}
+
+/// Whether a compare-and-exchange that finds this value succeeds; false for other accesses.
+pub fn is_exchanged(access: &Access, found: u64) -> bool {
+    matches!(access.kind, AccessKind::Cas { expected, .. } if expected == found)
 }
 
 impl Cpu<'_> {
@@ -212,6 +241,26 @@ impl Cpu<'_> {
                     }
                     r!(old) = found;
                     r!(done) = u64::from(found == wanted);
+                }
+                Ins::Await { site } => {
+                    let site = &program.awaits[site as usize];
+                    let access = await_access(site, regs);
+                    let Access { addr, size, .. } = access;
+                    let writes = !matches!(access.kind, AccessKind::Load);
+                    let loaded = self.memory.load_unseen(self.thread, addr, size, false, self.alone);
+                    let Some(found) = try_access!(loaded, addr, size, writes) else {
+                        *self.pending = Op::Access(access);
+                        stop!(Exit::Yield);
+                    };
+                    if access.until.is_some_and(|until| !until.holds(found, size)) {
+                        stop!(Exit::Trap(Trap::Spin(addr, u64::from(size))));
+                    }
+                    if let Some(new) = access.written(found) {
+                        try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
+                    }
+                    let [old, done] = site.results;
+                    r!(done) = u64::from(is_exchanged(&access, found));
+                    r!(old) = low(found, site.ty.bits() as u8);
                 }
                 Ins::Fence { order } => {
                     if !self.alone {

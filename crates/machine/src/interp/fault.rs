@@ -204,6 +204,12 @@ impl Interpreter {
                 );
                 self.bound(id, what)
             }
+            Trap::Spin(addr, size) => {
+                let name = quoted(&self.name_touched(id, addr, size).text);
+                let thread = self.name_of_thread(id);
+                let message = format!("{thread} spins forever on {name}, which no other thread can change");
+                self.violation(id, ViolationKind::Livelock, message)
+            }
             Trap::Assume => unreachable!("an assumption that does not hold blocks the thread"),
         }
     }

@@ -105,6 +105,14 @@ impl Interpreter {
                 set(old, outcome & ty.mask());
                 set(done, u64::from(outcome & ty.mask() == expected));
             }
+            Ins::Await { site } => {
+                let site = &self.program.awaits[site as usize];
+                let Op::Access(access) = thread.head.pending else {
+                    unreachable!("an await waits with its own access");
+                };
+                set(site.results[1], u64::from(super::exec::is_exchanged(&access, outcome & site.ty.mask())));
+                set(site.results[0], outcome & site.ty.mask());
+            }
             // A stack object has died; the return is tried again.
             Ins::Ret { .. } => return Next::Code,
             _ => {}

@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(host.call("pthread_mutex_unlock", &[mutex.0]), 0);
         let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: 5, used: true };
         let lock = Access {
-            until: Some(Cond { op: CmpOp::Ule, operand: 1 }),
+            until: Some(Cond::new(CmpOp::Ule, 1)),
             ..access(mutex, take, Order::Acquire, Purpose::Lock)
         };
         let unlock = access(mutex, AccessKind::Store { value: 0 }, Order::Release, Purpose::Unlock);
