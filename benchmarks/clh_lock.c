@@ -1,7 +1,7 @@
 /* The lock of Craig, Landin and Hagersten: T threads queue up behind each other's nodes, and enter N times each.
  *
  * Each thread spins on the node of its predecessor and takes that node over for its next turn.
- * With -DBUG a thread goes on with its own node, which its successor may not have looked at yet. */
+ * With -DBUG a thread raises its flag only after it has joined the queue: its successor may have looked before. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,14 +27,17 @@ static int counter;
 static void *worker(void *arg) {
     struct node *mine = &nodes[(intptr_t)arg];
     for (int i = 0; i < N; i++) {
+#ifdef BUG
+        struct node *before = atomic_exchange_explicit(&tail, mine, memory_order_acq_rel);
+        atomic_store_explicit(&mine->locked, 1, memory_order_relaxed);
+#else
         atomic_store_explicit(&mine->locked, 1, memory_order_relaxed);
         struct node *before = atomic_exchange_explicit(&tail, mine, memory_order_acq_rel);
+#endif
         AWAIT(!atomic_load_explicit(&before->locked, memory_order_acquire));
         counter++;
         atomic_store_explicit(&mine->locked, 0, memory_order_release);
-#ifndef BUG
         mine = before;
-#endif
     }
     return NULL;
 }

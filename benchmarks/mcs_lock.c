@@ -1,7 +1,6 @@
 /* The lock of Mellor-Crummey and Scott: T threads queue up, each spins on its own node, and enter N times each.
  *
- * With -DBUG a thread that finds no successor just leaves, without the exchange that makes sure of it: a successor that
- * is about to link itself is then never told, and waits for ever. */
+ * With -DBUG a thread does not raise its flag before it joins the queue, and so does not wait. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +26,9 @@ static int counter;
 
 static void lock(struct node *me) {
     atomic_store_explicit(&me->next, NULL, memory_order_relaxed);
+#ifndef BUG
     atomic_store_explicit(&me->locked, 1, memory_order_relaxed);
+#endif
     struct node *before = atomic_exchange_explicit(&tail, me, memory_order_acq_rel);
     if (before) {
         atomic_store_explicit(&before->next, me, memory_order_release);
@@ -38,14 +39,10 @@ static void lock(struct node *me) {
 static void unlock(struct node *me) {
     struct node *after = atomic_load_explicit(&me->next, memory_order_acquire);
     if (!after) {
-#ifdef BUG
-        return;
-#else
         struct node *last = me;
         if (atomic_compare_exchange_strong_explicit(&tail, &last, NULL, memory_order_release, memory_order_relaxed))
             return;
         AWAIT((after = atomic_load_explicit(&me->next, memory_order_acquire)) != NULL);
-#endif
     }
     atomic_store_explicit(&after->locked, 0, memory_order_release);
 }

@@ -6,18 +6,20 @@
 //! 1. has a body, takes no variable arguments, and does not call itself in any way;
 //! 2. makes no stack objects: they live until the function returns, and in the caller they would live longer, which
 //!    could hide a use after return;
-//! 3. is *tiny*, or is *small* and the call is in a loop ([`Limits`]);
-//! 4. does not have a name that the machine gives a meaning to (`__VERIFIER_...`, and those that the caller excludes).
+//! 3. is *tiny*, or is *small* and the call is in a loop ([`Limits`]); constant arguments are taken into account, since
+//!    the memory order that `std::atomic` is given decides a branch with dozens of cases;
+//! 4. does not have a name that the machine gives a meaning to (`__VERIFIER_...`, `reach_error`, and those that the caller excludes).
 //!
 //! Callers are treated after their callees, so what was inlined into a callee counts for its size. Source positions are
 //! kept: every inlined instruction gets a position that says where it was inlined.
 
 use crate::call_graph::CallGraph;
 use crate::loops::LoopForest;
-use crate::rewrite;
+use crate::rewrite::{self, Replacements};
+use crate::{cleanup, dce};
 use selvedge_ir::{
-    Block, Callee, EntityRef, EntityVec, FuncId, Function, Inst, InstData, InstKind, LocId, Module, Operand, Type,
-    Value, ValueDef,
+    Block, Callee, EntityRef, EntityVec, FuncId, Function, Inst, InstData, InstKind, LocId, Module, Operand, PathId,
+    Type, Value, ValueDef,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -28,6 +30,8 @@ pub struct Limits {
     pub tiny: usize,
     /// Instructions of a function that is inlined into loops.
     pub small: usize,
+    /// Instructions of a function that is looked at more closely if it is given constants.
+    pub special: usize,
     /// Instructions beyond which a caller takes nothing more.
     pub caller: usize,
     /// Names of functions that stay functions.
@@ -36,7 +40,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { tiny: 8, small: 60, caller: 5_000, keep: HashSet::new() }
+        Limits { tiny: 8, small: 60, special: 600, caller: 5_000, keep: HashSet::new() }
     }
 }
 
@@ -53,11 +57,11 @@ pub fn run(module: &mut Module, caller: FuncId, graph: &CallGraph, limits: &Limi
             break;
         }
         let mut locs = InlinedLocs::default();
-        for (call, callee) in calls {
+        for (call, body) in calls {
             if size(&module.functions[caller]) > limits.caller {
                 return changed;
             }
-            inline_call(module, caller, call, callee, &mut locs);
+            inline_call(module, caller, call, &body, &mut locs);
             changed = true;
         }
     }
@@ -68,26 +72,49 @@ fn size(func: &Function) -> usize {
     func.blocks.values().map(|data| data.insts.len()).sum()
 }
 
-fn worthwhile_calls(module: &Module, caller: FuncId, graph: &CallGraph, limits: &Limits) -> Vec<(Inst, FuncId)> {
+/// The calls to inline, each with the body to put in its place.
+fn worthwhile_calls(module: &Module, caller: FuncId, graph: &CallGraph, limits: &Limits) -> Vec<(Inst, Function)> {
     let func = &module.functions[caller];
     let loops = LoopForest::of(func);
     let mut calls = Vec::new();
     for (block, inst) in func.placed_insts() {
-        let InstKind::Call { callee: Callee::Direct(callee), .. } = func.insts[inst].kind else {
+        let InstKind::Call { callee: Callee::Direct(callee), args } = &func.insts[inst].kind else {
             continue;
         };
         let limit = if loops.innermost(block).is_some() { limits.small } else { limits.tiny };
-        if callee != caller && can_inline(module, callee, graph, limits) && size(&module.functions[callee]) <= limit {
-            calls.push((inst, callee));
+        if *callee != caller && can_inline(module, *callee, graph, limits) {
+            let body = small_body(&module.functions[*callee], args, limit, limits.special);
+            calls.extend(body.map(|body| (inst, body)));
         }
     }
     calls
 }
 
+/// The body of a function as it is for these arguments, if it is small enough.
+fn small_body(callee: &Function, args: &[(Type, Operand)], limit: usize, special: usize) -> Option<Function> {
+    if size(callee) <= limit {
+        return Some(callee.clone());
+    }
+    let constant = |arg: &(Type, Operand)| matches!(arg.1, Operand::Const(_));
+    if size(callee) > special || !args.iter().any(constant) {
+        return None;
+    }
+    let mut body = callee.clone();
+    let mut replacements = Replacements::new(&body);
+    for (&param, arg) in callee.params.iter().zip(args).filter(|(_, arg)| constant(arg)) {
+        replacements.set(param, arg.1);
+    }
+    replacements.apply(&mut body);
+    cleanup::run(&mut body);
+    dce::run(&mut body);
+    (size(&body) <= limit).then_some(body)
+}
+
 /// Rules 1, 2 and 4.
 fn can_inline(module: &Module, callee: FuncId, graph: &CallGraph, limits: &Limits) -> bool {
     let func = &module.functions[callee];
-    let has_meaning = func.name.starts_with("__VERIFIER_") || limits.keep.contains(&func.name);
+    let has_meaning =
+        func.name.starts_with("__VERIFIER_") || func.name == "reach_error" || limits.keep.contains(&func.name);
     let shape = !func.is_declaration() && !func.vararg && !graph.is_recursive(callee) && !has_meaning;
     let stays_put = |kind: &InstKind| matches!(kind, InstKind::Alloca { .. } | InstKind::VaStart { .. });
     shape && func.placed_insts().all(|(_, inst)| !stays_put(&func.insts[inst].kind))
@@ -121,25 +148,54 @@ impl InlinedLocs {
 }
 
 /// Replaces a call by the body of the callee.
-fn inline_call(module: &mut Module, caller: FuncId, call: Inst, callee: FuncId, locs: &mut InlinedLocs) {
-    let body = module.functions[callee].clone();
+fn inline_call(module: &mut Module, caller: FuncId, call: Inst, body: &Function, locs: &mut InlinedLocs) {
     let call_loc = module.functions[caller].insts[call].loc;
     let body_locs: HashMap<LocId, LocId> = body
         .placed_insts()
         .map(|(_, inst)| body.insts[inst].loc)
         .map(|loc| (loc, locs.get(module, loc, call_loc)))
         .collect();
+    let paths = renamed_paths(module, caller, call, body);
     let func = &mut module.functions[caller];
     let after = split_at_call(func, call);
-    let mut copy = Copy { body: &body, func, values: body.values.keys().map(|_| None).collect(), first_block: 0 };
+    let mut copy = Copy { body, func, values: body.values.keys().map(|_| None).collect(), first_block: 0 };
     copy.take_arguments(call);
-    let returns = copy.copy_blocks(after, &body_locs);
+    let returns = copy.copy_blocks(after, &body_locs, &paths);
     let first = Block::new(copy.first_block);
-    join_results(func, call, after, &returns, &body);
+    join_results(func, call, after, &returns, body);
     let before = func.blocks.keys().find(|&block| func.terminator(block) == Some(call));
     let before = before.expect("the call ends its block since it was split");
     func.blocks[before].insts.pop();
     func.append(before, InstKind::Br { dest: first }, &[], call_loc);
+}
+
+/// Names of accesses that go through a parameter which points to a global: `*this` becomes `flag`, `q->tail` becomes
+/// `queue.tail`.
+fn renamed_paths(module: &mut Module, caller: FuncId, call: Inst, body: &Function) -> HashMap<PathId, PathId> {
+    let InstKind::Call { args, .. } = &module.functions[caller].insts[call].kind else {
+        return HashMap::new();
+    };
+    let mut globals: Vec<(&str, &str)> = Vec::new();
+    for (&param, &(_, arg)) in body.params.iter().zip(args) {
+        if let Operand::Global(id, 0) = arg {
+            globals.push((&body.values[param].name, &module.globals[id].source_name));
+        }
+    }
+    let mut renamed = Vec::new();
+    for path in body.placed_insts().filter_map(|(_, inst)| body.insts[inst].kind.path()) {
+        let text = &module.paths[path];
+        let new = globals.iter().filter(|(param, _)| !param.is_empty()).find_map(|(param, global)| {
+            let direct = text.strip_prefix('*').is_some_and(|rest| rest == *param);
+            let member = || Some(format!("{global}.{}", text.strip_prefix(param)?.strip_prefix("->")?));
+            if direct { Some((*global).to_owned()) } else { member() }
+        });
+        renamed.extend(new.map(|new| (path, new)));
+    }
+    let mut paths = HashMap::new();
+    for (path, new) in renamed {
+        paths.entry(path).or_insert_with(|| module.paths.push(new));
+    }
+    paths
 }
 
 /// Moves everything behind the call into a new block; the call is then the last in its own.
@@ -183,7 +239,12 @@ impl Copy<'_> {
     }
 
     /// Copies all blocks; yields what is returned from where.
-    fn copy_blocks(&mut self, after: Block, locs: &HashMap<LocId, LocId>) -> Vec<(Block, Vec<Operand>)> {
+    fn copy_blocks(
+        &mut self,
+        after: Block,
+        locs: &HashMap<LocId, LocId>,
+        paths: &HashMap<PathId, PathId>,
+    ) -> Vec<(Block, Vec<Operand>)> {
         self.first_block = self.func.blocks.len();
         for data in self.body.blocks.values() {
             self.func.add_block(data.name.clone());
@@ -199,6 +260,7 @@ impl Copy<'_> {
             });
             kind.map_successors(|succ| Block::new(first + succ.index()));
             kind.map_phi_blocks(|pred| Block::new(first + pred.index()));
+            kind.map_path(|path| paths.get(&path).copied().unwrap_or(path));
             if let InstKind::Ret { values } = kind {
                 returns.push((self.block(block), values));
                 kind = InstKind::Br { dest: after };

@@ -858,6 +858,55 @@ fn a_wrapper_in_a_loop_is_inlined_with_positions() {
 }
 
 #[test]
+fn accesses_through_a_pointer_to_a_global_are_named_after_the_global() {
+    let text = r#"
+        func @get(p: ptr, q: ptr) -> i32 {
+        bb0:
+          v = load i32 p "*p"
+          w = load i32 q "q->next[1]"
+          u = load i32 q "*p2"
+          ret v
+        }
+        func @f() -> i32 {
+        bb0:
+          r = call @get(ptr @x, ptr @x)
+          ret r
+        }"#;
+    let mut module = module(text);
+    let graph = CallGraph::new(&module);
+    let id = f(&module);
+    assert!(inline::run(&mut module, id, &graph, &inline::Limits::default()));
+    let text = function_text(&module, id).to_string();
+    for path in ["\"x\"", "\"x.next[1]\"", "\"*p2\""] {
+        assert!(text.contains(&format!("load i32 @x {path}")), "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_large_function_is_inlined_if_its_constant_arguments_make_it_small() {
+    let stores: String = (0..70).map(|n| format!("  store i32 {n}, @x\n")).collect();
+    let large = format!(
+        "func @large(order: i32) -> i32 {{\nbb0:\n switch i32 order [5: bb1] else bb2\n\
+         bb1:\n v = load i32 @x, sc\n ret v\nbb2:\n{stores} ret 0\n}}\n"
+    );
+    let caller = |order: &str| {
+        format!(
+            "{large}func @f(n: i32) {{\nbb0:\n br bb1\nbb1:\n r = call @large(i32 {order})\n \
+             c = cmp eq i32 r, 0\n condbr c, bb1, bb2\nbb2:\n ret\n}}"
+        )
+    };
+    for (order, inlined) in [("5", true), ("4", false), ("n", false)] {
+        let mut module = module(&caller(order));
+        let graph = CallGraph::new(&module);
+        let id = f(&module);
+        assert_eq!(inline::run(&mut module, id, &graph, &inline::Limits::default()), inlined, "{order}");
+        verify_module(&module).expect("inlining keeps the rules");
+        cleanup::run(&mut module.functions[id]);
+        assert_eq!(function_text(&module, id).to_string().contains("load i32 @x, sc"), inlined, "{order}");
+    }
+}
+
+#[test]
 fn functions_with_objects_recursion_or_a_meaning_are_not_inlined() {
     let call = |name: &str| format!("func @f() {{\nbb0:\n br bb1\nbb1:\n call @{name}()\n br bb1\n}}\n");
     let bodies = [

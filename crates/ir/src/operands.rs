@@ -218,6 +218,17 @@ impl InstKind {
         matches!(self, InstKind::Phi { .. })
     }
 
+    /// Replaces the name of what an access touches, if it has one.
+    pub fn map_path(&mut self, map: impl FnOnce(PathId) -> PathId) {
+        if let InstKind::Load { path: Some(path), .. }
+        | InstKind::Store { path: Some(path), .. }
+        | InstKind::Rmw { path: Some(path), .. }
+        | InstKind::Cas { path: Some(path), .. } = self
+        {
+            *path = map(*path);
+        }
+    }
+
     /// The name of what an access touches, if it has one.
     pub fn path(&self) -> Option<PathId> {
         match self {

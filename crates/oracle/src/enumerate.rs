@@ -6,7 +6,11 @@
 
 use crate::dependence::{ClassKey, Event, MAX_STEPS, Trace};
 use crate::race::find_race;
-use selvedge_machine::{Access, AccessKind, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind};
+use selvedge_machine::interp::Interpreter;
+use selvedge_machine::memory::ObjectKind;
+use selvedge_machine::{
+    Access, AccessKind, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread,
+};
 use std::collections::HashMap;
 
 /// How an execution ends; equal for equivalent executions.
@@ -90,6 +94,26 @@ impl FinalState for crate::LitmusMachine {
             None => vec![u64::MAX],
         };
         self.bytes().into_iter().flat_map(var).collect()
+    }
+}
+
+impl FinalState for Interpreter {
+    /// Nothing: what an interpreted thread has computed is not in the end but in what it wrote.
+    fn final_threads(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// The bytes of all global variables, one after the other, each behind its size.
+    fn final_memory(&self) -> Vec<u64> {
+        let memory = self.memory();
+        let mut bytes = Vec::new();
+        for id in memory.live_objects(ObjectKind::Global) {
+            let object = memory.object(id);
+            let byte = |offset| memory.load(main_thread(), Addr(object.base.0 + offset), 1, true).unwrap_or(u64::MAX);
+            bytes.push(object.size);
+            bytes.extend((0..object.size).map(byte));
+        }
+        bytes
     }
 }
 
@@ -188,7 +212,7 @@ impl<M: FinalState> Run<M> {
         match Sc::start(machine) {
             Ok(sc) => Ok(Run { sc, trace: Trace::default(), stops: Vec::new() }),
             Err((stop, machine)) => {
-                let statuses = vec![machine.status(selvedge_machine::main_thread())];
+                let statuses = vec![machine.status(main_thread())];
                 let mut ending = Ending::of(&machine, statuses);
                 ending.note(&stop);
                 Err(Box::new(ending))

@@ -12,6 +12,7 @@
 //! | `generate.rs` | random programs |
 //! | `shrink.rs` | the smallest program that still fails |
 //! | `check.rs` | what an engine has to agree with the enumerator on |
+//! | `lower.rs` | litmus programs in the program representation, to compare front ends |
 //! | `fuzz.rs` | one random program after another |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
@@ -23,6 +24,7 @@ pub mod enumerate;
 pub mod fuzz;
 pub mod generate;
 pub mod litmus;
+pub mod lower;
 pub mod machine;
 pub mod race;
 pub mod relaxation;

@@ -5,6 +5,10 @@
 //! through and is told that it is the one that may do what is done once (the standard leaves open which thread that is;
 //! every thread is the last in some schedule). The others wait until the count has reached the end of the round; since
 //! it never goes back, a fast thread that arrives for the next round disturbs nobody.
+//!
+//! A thread that has been let through still looks at the count once, when it comes to its turn. A program that destroys
+//! the barrier at once is fine, but one that also frees or initialises it anew before all threads have come back (which
+//! the standard allows, and nearly nobody does) is reported.
 
 use super::call::{Answer, Call, initial, int, models, until, word};
 use super::errno::EINVAL;

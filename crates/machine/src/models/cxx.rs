@@ -51,9 +51,6 @@ models! {
     "_ZSt22__throw_overflow_errorPKc" / 1 => |c| thrown_with(c, "std::overflow_error"),
     "_ZSt23__throw_underflow_errorPKc" / 1 => |c| thrown_with(c, "std::underflow_error"),
     "_ZSt19__throw_ios_failurePKc" / 1 => |c| thrown_with(c, "std::ios_base::failure"),
-    "_ZNSt8__detail15_List_node_base7_M_hookEPS0_" / 2 => hook,
-    "_ZNSt8__detail15_List_node_base9_M_unhookEv" / 1 => unhook,
-    "_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_" / 3 => transfer,
     "_ZNSt8ios_base4InitC1Ev" | "_ZNSt8ios_base4InitD1Ev" / 1 => |_| Ok(0),
     "_ZNSaIcEC1Ev" | "_ZNSaIcEC2Ev" | "_ZNSaIcED1Ev" | "_ZNSaIcED2Ev" | "_ZNSaIcEC1ERKS_" | "_ZNSaIcEC2ERKS_" / 1 => |_| Ok(0),
 }
@@ -80,46 +77,4 @@ fn assertion(call: &mut Call<'_>) -> Answer {
     let text = call.read_string(call.ptr(3), 1000)?;
     let text = String::from_utf8_lossy(&text).into_owned();
     call.violation(ViolationKind::Assertion, format!("assertion `{text}` of the C++ library failed"))
-}
-
-/// Offsets in a node of `std::list`.
-const NEXT: u64 = 0;
-const PREVIOUS: u64 = 8;
-
-/// Puts the node in front of `position`.
-fn hook(call: &mut Call<'_>) -> Answer {
-    let (node, position) = (call.ptr(0), call.ptr(1));
-    let previous = call.load(position.plus(PREVIOUS), 8)?;
-    call.store(node.plus(NEXT), 8, position.0)?;
-    call.store(node.plus(PREVIOUS), 8, previous)?;
-    call.store(Addr(previous).plus(NEXT), 8, node.0)?;
-    call.store(position.plus(PREVIOUS), 8, node.0)?;
-    Ok(0)
-}
-
-fn unhook(call: &mut Call<'_>) -> Answer {
-    let node = call.ptr(0);
-    let next = call.load(node.plus(NEXT), 8)?;
-    let previous = call.load(node.plus(PREVIOUS), 8)?;
-    call.store(Addr(previous).plus(NEXT), 8, next)?;
-    call.store(Addr(next).plus(PREVIOUS), 8, previous)?;
-    Ok(0)
-}
-
-/// Moves the nodes from `first` up to but without `last` in front of the node.
-fn transfer(call: &mut Call<'_>) -> Answer {
-    let (node, first, last) = (call.ptr(0), call.ptr(1), call.ptr(2));
-    if node == last {
-        return Ok(0);
-    }
-    let tail = Addr(call.load(last.plus(PREVIOUS), 8)?);
-    let before_first = Addr(call.load(first.plus(PREVIOUS), 8)?);
-    let before_node = Addr(call.load(node.plus(PREVIOUS), 8)?);
-    call.store(tail.plus(NEXT), 8, node.0)?;
-    call.store(before_first.plus(NEXT), 8, last.0)?;
-    call.store(before_node.plus(NEXT), 8, first.0)?;
-    call.store(node.plus(PREVIOUS), 8, tail.0)?;
-    call.store(last.plus(PREVIOUS), 8, before_first.0)?;
-    call.store(first.plus(PREVIOUS), 8, before_node.0)?;
-    Ok(0)
 }

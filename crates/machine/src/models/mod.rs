@@ -6,6 +6,24 @@
 //! anything else goes through Ops, one access of at most eight bytes each.
 //!
 //! Models are looked up by linkage name once, when a program is loaded ([`find`]).
+//!
+//! | file | owns |
+//! |---|---|
+//! | `call.rs` | how a model is written, and how it is interrupted and goes on |
+//! | `facts.rs`, `errno.rs`, `externals.rs` | facts of threads, error numbers, global variables of libraries |
+//! | `registry.rs`, `unsupported.rs` | the table of all models; what is known and not supported |
+//! | `threads.rs`, `keys.rs`, `attributes.rs` | threads, thread-specific data, attributes |
+//! | `mutex.rs`, `rwlock.rs`, `condvar.rs`, `semaphore.rs`, `barrier.rs`, `once.rs` | synchronisation |
+//! | `atomics.rs`, `verifier.rs` | atomic operations by call; assumptions, sections, choices |
+//! | `alloc.rs`, `bytes.rs`, `strings.rs` | the heap, blocks of bytes, strings |
+//! | `convert.rs`, `ctype.rs`, `sort.rs`, `math.rs`, `random.rs`, `clock.rs`, `process.rs` | the rest of the C library |
+//! | `stdio.rs`, `format.rs`, `iostream.rs` | output |
+//! | `cxx.rs`, `list_node.rs`, `rb_tree.rs`, `hash_policy.rs` | the C++ run-time library and its containers |
+//! | `testing.rs` | a small host for tests |
+//!
+//! What holds for all of them: an object of synchronisation is accessed by Ops on the program's own memory, so that its
+//! state is saved, restored and checked for life and bounds like any other memory; what a thread knows by itself (which
+//! mutexes it holds, how often) is a fact; nothing is remembered anywhere else.
 
 mod alloc;
 mod atomics;
@@ -25,6 +43,7 @@ mod format;
 mod hash_policy;
 mod iostream;
 mod keys;
+mod list_node;
 mod math;
 mod mutex;
 mod once;
@@ -95,12 +114,24 @@ pub type Model = fn(&mut dyn Host, &mut ModelState, u64) -> Result<Step, Stop>;
 
 /// The model of a function that a program declares but does not define.
 ///
-/// The machine itself also asks for a few: when a start routine returns it calls `pthread_exit` with the result, when
-/// `main` returns it calls `exit` with the status, and copies or fills of visible memory that the compiler made out of
-/// assignments are calls of `memcpy`, `memmove` and `memset`.
+/// The machine itself also asks for a few: when a start routine returns it calls `pthread_exit` with the result (if the
+/// program calls a function of [`LEAVE_WORK_FOR_THE_END`]), when `main` returns it calls `exit` with the status, and
+/// copies or fills of visible memory that the compiler made out of assignments are calls of `memcpy`, `memmove` and
+/// `memset`.
 pub fn find(name: &str) -> Option<Model> {
     registry::find(name)
 }
+
+/// Functions that may leave something to do at the end of a thread: a program that calls none of them gets by without
+/// the model of `pthread_exit` when a start routine returns.
+pub const LEAVE_WORK_FOR_THE_END: [&str; 6] = [
+    "pthread_key_create",
+    "__pthread_key_create",
+    "tss_create",
+    "__cxa_thread_atexit",
+    "__cxa_thread_atexit_impl",
+    "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE",
+];
 
 /// The names of all functions that have a model, sorted. A few of them only say clearly why they are not supported.
 pub fn names() -> Vec<&'static str> {

@@ -5,8 +5,8 @@
 
 use super::{
     Model, alloc, atomics, attributes, barrier, bytes, clock, condvar, convert, ctype, cxx, hash_policy, iostream,
-    keys, math, mutex, once, process, random, rb_tree, rwlock, semaphore, sort, stdio, strings, threads, unsupported,
-    verifier,
+    keys, list_node, math, mutex, once, process, random, rb_tree, rwlock, semaphore, sort, stdio, strings, threads,
+    unsupported, verifier,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -25,6 +25,7 @@ const FAMILIES: &[&[(&str, Model)]] = &[
     hash_policy::TABLE,
     iostream::TABLE,
     keys::TABLE,
+    list_node::TABLE,
     math::TABLE,
     mutex::TABLE,
     once::TABLE,

@@ -1,9 +1,9 @@
 //! Tests of the interpreter on programs in the text form.
 
+mod threads;
+
 use super::*;
-use crate::memory::ObjectKind;
-use crate::{Sc, ViolationKind};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use crate::ViolationKind;
 
 fn load_with(text: &str, options: InterpOptions) -> Interpreter {
     let module = selvedge_ir::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
@@ -275,140 +275,156 @@ fn a_module_without_main_is_refused() {
     assert_eq!(Interpreter::new(&module, InterpOptions::default()).err(), Some(LoadError::NoMain));
 }
 
-/// A number for everything that can be observed of a machine.
-fn digest(machine: &Interpreter) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    format!("{:?}", machine.undo.process).hash(&mut hasher);
-    format!("{:?}", machine.undo.deaths).hash(&mut hasher);
-    machine.undo.output.hash(&mut hasher);
-    let mut facts: Vec<_> = machine.undo.facts.iter().filter(|&(_, &value)| value != 0).collect();
-    facts.sort_unstable();
-    facts.hash(&mut hasher);
-    for thread in machine.threads.iter().filter(|thread| thread.head.status != Status::Absent) {
-        format!("{:?} {:?} {:?}", thread.head, thread.frames, thread.models).hash(&mut hasher);
-        for frame in thread.frames.iter().filter(|frame| !frame.is_model()) {
-            thread.stack[frame.base as usize..frame.end as usize].hash(&mut hasher);
-        }
-        thread.locals.iter().filter(|&&local| local != 0).for_each(|local| local.hash(&mut hasher));
-    }
-    for kind in [ObjectKind::Global, ObjectKind::ThreadLocal, ObjectKind::Stack, ObjectKind::Heap] {
-        for id in machine.memory.live_objects(kind) {
-            format!("{:?}", machine.memory.object(id)).hash(&mut hasher);
-            machine.memory.words(id).collect::<Vec<u64>>().hash(&mut hasher);
-        }
-    }
-    hasher.finish()
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) as usize % n
-    }
-}
-
-/// Runs random schedules forwards and backwards, and checks that each step back leads to the state before the step.
-fn check_undo(text: &str, seeds: u64) {
-    let machine = load_with(text, InterpOptions { keep_output: true, ..InterpOptions::default() });
-    let Ok(mut sc) = Sc::start(machine) else { panic!("the program starts without an error") };
-    let first = digest(&sc.machine);
-    for seed in 1..=seeds {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut before = Vec::new();
-        for _ in 0..400 {
-            let enabled: Vec<ThreadId> = sc.threads().filter(|&thread| sc.enabled(thread)).collect();
-            if !before.is_empty() && (enabled.is_empty() || random.below(4) == 0) {
-                sc.undo();
-                assert_eq!(before.pop(), Some(digest(&sc.machine)), "seed {seed}, depth {}", before.len());
-            } else if !enabled.is_empty() {
-                let thread = enabled[random.below(enabled.len())];
-                let choice = random.below(sc.alternatives(thread) as usize) as u32;
-                before.push(digest(&sc.machine));
-                let _ = sc.step(thread, choice);
-            }
-        }
-        while let Some(digest_before) = before.pop() {
-            sc.undo();
-            assert_eq!(digest_before, digest(&sc.machine), "seed {seed}, depth {}", before.len());
-        }
-        assert_eq!(first, digest(&sc.machine));
-    }
-}
-
-/// Two threads with calls, locals that are shared, thread-local variables and a lock-free counter.
-const THREADS: &str = "
-    global @counter : 4 align 4
-    global @slot : 8 align 8
-    global @mine : 4 align 4 thread_local = i32 7
-    declare @pthread_create(ptr, ptr, ptr, ptr) -> i32
-    declare @pthread_join(i64, ptr) -> i32
-    func @bump(by: i32) -> i32 {
-    start:
-      local = alloca 4 align 4 \"local\"
-      store i32 by, local
-      store ptr local, @slot
-      old = rmw add i32 @counter, by, sc
-      again = load i32 local
-      sum = add i32 old, again
-      ret sum
-    }
-    func @worker(arg: ptr) -> ptr {
-    start:
-      br loop
-    loop:
-      i = phi i32 [start: 1], [loop: j]
-      s = phi i32 [start: 0], [loop: t]
-      x = call @bump(i32 i)
-      t = add i32 s, x
-      p = thread_local @mine
-      m = load i32 p
-      n = add i32 m, t
-      store i32 n, p
-      j = add i32 i, 1
-      c = cmp slt i32 j, 4
-      condbr c, loop, done
-    done:
-      w = zext i32 n to i64
-      r = inttoptr i64 w to ptr
-      ret r
-    }
-    func @main() -> i32 {
-    start:
-      a = alloca 8 align 8 \"a\"
-      b = alloca 8 align 8 \"b\"
-      r = alloca 8 align 8 \"r\"
-      call @pthread_create(ptr a, ptr null, ptr @worker, ptr null)
-      call @pthread_create(ptr b, ptr null, ptr @worker, ptr null)
-      x = load i64 a
-      y = load i64 b
-      call @pthread_join(i64 x, ptr r)
-      call @pthread_join(i64 y, ptr null)
-      v = load i64 r
-      w = load i32 @counter
-      ret w
-    }";
-
 #[test]
-fn going_back_restores_everything() {
-    check_undo(THREADS, 60);
+fn variadic_arguments_lie_in_slots_behind_the_list() {
+    let text = "
+        func @sum(n: i32, ...) -> i32 {
+        start:
+          list = alloca 24 align 8 \"list\"
+          copy = alloca 24 align 8 \"copy\"
+          va_start list
+          va_copy copy, list
+          a: i32 = va_arg i32 list
+          b: f64 = va_arg f64 list
+          c: i32 = va_arg i32 list
+          d: i32 = va_arg i32 copy
+          e: i32 = fptosi f64 b to i32
+          f = mul i32 a, 1000
+          g = mul i32 e, 100
+          h = mul i32 c, 10
+          i = add i32 f, g
+          j = add i32 i, h
+          k = add i32 j, d
+          ret k
+        }
+        func @main() -> i32 {
+        start:
+          x = call @sum(i32 3, i32 4, f64 5.5, i32 6)
+          ret x
+        }";
+    assert_eq!(status(text), 4564);
+    let (kind, message) = violation(&text.replace(", i32 6)", ")"));
+    assert_eq!(kind, ViolationKind::OutOfBounds, "{message}");
 }
 
 #[test]
-fn sites_speak_of_the_source() {
-    let machine = load(THREADS);
-    let Ok(mut sc) = Sc::start(machine) else { panic!("the program starts without an error") };
-    let main = main_thread();
-    assert_eq!(sc.machine.site(main).call, "pthread_create");
-    sc.step(main, 0).unwrap();
-    let worker = sc.machine.thread_at(&[0]).unwrap();
-    assert_eq!(sc.machine.thread_name(worker), "worker");
-    assert_eq!(sc.machine.site(worker).object, "slot");
-    sc.step(worker, 0).unwrap();
-    sc.step(worker, 0).unwrap();
-    assert_eq!(sc.machine.site(worker).object, "local");
-    assert_eq!(sc.machine.thread_path(worker), [0]);
+fn constructors_run_first_and_arguments_are_strings() {
+    let text = "
+        global @x : 4 align 4
+        func @init() {
+        start:
+          store i32 40, @x
+          ret
+        }
+        func @main(argc: i32, argv: ptr) -> i32 {
+        start:
+          p = ptradd argv, offset 8
+          s = load ptr p
+          b = load i8 s
+          w = zext i8 b to i32
+          x = load i32 @x
+          y = add i32 x, w
+          z = add i32 y, argc
+          ret z
+        }
+        constructors @init";
+    let options = InterpOptions { args: vec!["A".into(), "B".into()], ..InterpOptions::default() };
+    let mut machine = load_with(text, options);
+    machine.start().unwrap();
+    assert_eq!(machine.exit_status(), Some(40 + 65 + 3));
+}
+
+#[test]
+fn calls_that_cannot_work_are_violations() {
+    let text = "
+        global @table : 16 align 8
+        func @two(a: i32, b: i32) -> i32 {
+        start:
+          ret a
+        }
+        func @main(argc: i32) -> i32 {
+        start:
+          f = select ptr false, null, TARGET
+          x: i32 = call *f(i32 argc)
+          ret x
+        }";
+    let message = |target: &str| violation(&text.replace("TARGET", target));
+    assert_eq!(message("null"), (ViolationKind::InvalidPointer, "call of a null pointer".into()));
+    assert_eq!(message("@table+8").1, "call of `table+8`, which is not a function");
+    assert_eq!(message("@two").1, "call of `two` with 1 arguments, but it takes 2");
+}
+
+#[test]
+fn leaks_are_what_nothing_points_to() {
+    let text = "
+        global @kept : 8 align 8
+        declare @malloc(i64) -> ptr
+        declare @free(ptr)
+        func @main() -> i32 {
+        start:
+          p = call @malloc(i64 16)
+          q = call @malloc(i64 8)
+          store ptr q, p
+          store ptr p, @kept
+          r = call @malloc(i64 4)
+          REST
+          ret 0
+        }";
+    let end = |rest: &str| {
+        let options = InterpOptions { leak_check: true, ..InterpOptions::default() };
+        let mut machine = load_with(&text.replace("REST", rest), options);
+        machine.start().unwrap();
+        machine.at_end()
+    };
+    assert_eq!(end("call @free(ptr r)"), Ok(()));
+    let Err(Stop::Violation(leak)) = end("") else { panic!("an object has leaked") };
+    assert_eq!(leak.kind, ViolationKind::Leak);
+    assert!(leak.message.contains("4 bytes"), "{}", leak.message);
+    assert!(end("store ptr r, @kept").is_err());
+}
+
+#[test]
+fn a_use_after_free_shows_all_three_places() {
+    let text = "
+        declare @malloc(i64) -> ptr
+        declare @free(ptr)
+        func @main() -> i32 {
+        start:
+          p = call @malloc(i64 16) !\"a.c\":1:3
+          store i32 1, p
+          call @free(ptr p) !\"a.c\":2:3
+          LAST !\"a.c\":3:3
+          ret 0
+        }";
+    let lines = |last: &str| match stop(&text.replace("LAST", last)) {
+        Stop::Violation(violation) => {
+            let lines = violation.places.iter().map(|(span, what)| (span.line, what.clone())).collect::<Vec<_>>();
+            (violation.kind, violation.message, lines)
+        }
+        other => panic!("{other:?}"),
+    };
+    let places = vec![(3, String::new()), (2, "freed here".into()), (1, "allocated here".into())];
+    let (kind, message, lines_of_use) = lines("x = load i32 p \"p->x\"");
+    assert_eq!((kind, message.as_str()), (ViolationKind::UseAfterFree, "read of `p->x` after it was freed"));
+    assert_eq!(lines_of_use, places);
+    assert_eq!(lines("call @free(ptr p)").0, ViolationKind::DoubleFree);
+}
+
+#[test]
+fn a_bit_field_may_be_set_in_a_struct_that_was_never_written() {
+    let text = "
+        func @main() -> i32 {
+        start:
+          s = alloca 4 align 4 \"s\"
+          old = load i32 s
+          cleared = and i32 old, -8
+          set = or i32 cleared, 5
+          store i32 set, s
+          now = load i32 s
+          r = and i32 now, 7
+          ret r
+        }";
+    assert_eq!(status(text), 5);
+    let used = text.replace("r = and i32 now, 7", "q = add i32 cleared, now\n r = and i32 q, 7");
+    assert_eq!(violation(&used).0, ViolationKind::UninitialisedRead);
 }
