@@ -26,8 +26,8 @@
 
 use crate::lex::is_word_char;
 use crate::{
-    AwaitKind, Block, Callee, DebugType, FuncId, Function, Global, Inst, InstKind, Module, Operand, Order, RelocTarget, Type,
-    Value,
+    AwaitKind, Block, Callee, DebugType, FuncId, Function, Global, Inst, InstKind, Module, Operand, Order, RelocTarget,
+    Type, Value,
 };
 use std::fmt::{self, Display, Formatter, Write};
 

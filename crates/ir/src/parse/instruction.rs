@@ -3,7 +3,9 @@
 use super::body::Body;
 use super::{Parsed, Parser, Symbol, cursor};
 use crate::lex::Tok;
-use crate::{AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, InstKind, Intrinsic, Operand, Order, PathId, RmwOp, Type, TypeId};
+use crate::{
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, InstKind, Intrinsic, Operand, Order, PathId, RmwOp, Type, TypeId,
+};
 
 impl<'t> Parser<'t> {
     /// An instruction without results and position.

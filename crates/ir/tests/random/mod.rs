@@ -2,9 +2,9 @@
 //! names, constants of all widths, references in all directions.
 
 use selvedge_ir::{
-    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, DebugType, EntityRef, Field, FileId, FuncId, Function, Global, GlobalId,
-    Inst, InstKind, Intrinsic, LocId, Module, Operand, Order, PathId, Reloc, RelocTarget, RmwOp, SourceFile, SourceLoc,
-    Type, TypeId, Value,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, DebugType, EntityRef, Field, FileId, FuncId, Function, Global,
+    GlobalId, Inst, InstKind, Intrinsic, LocId, Module, Operand, Order, PathId, Reloc, RelocTarget, RmwOp, SourceFile,
+    SourceLoc, Type, TypeId, Value,
 };
 
 /// A small generator of numbers (xorshift).

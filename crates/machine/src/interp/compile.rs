@@ -14,8 +14,8 @@ use super::registers::{self, Registers};
 use super::select::{Addresses, Root, Selection};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{
-    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, FuncId, Function, Inst, InstData, InstKind, LocId, Operand,
-    Order, Type, Value,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, FuncId, Function, Inst, InstData, InstKind, LocId,
+    Operand, Order, Type, Value,
 };
 
 /// Registers that values may have; those above are temporaries.

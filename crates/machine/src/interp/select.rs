@@ -12,8 +12,8 @@
 //! and the encoder both go by it.
 
 use selvedge_ir::{
-    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, EntityVec, FuncId, Function, GlobalId, Inst, InstKind, Operand,
-    Type, Value, ValueDef,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, EntityVec, FuncId, Function, GlobalId, Inst,
+    InstKind, Operand, Type, Value, ValueDef,
 };
 
 /// Addresses that are known when a program is loaded.
