@@ -1,6 +1,6 @@
 //! `bench`: the programs of `benchmarks/`, with counts, time and memory.
 //!
-//! Seconds are those of the exploration, without the time that clang takes. With `--repeat N` the quickest of N runs
+//! Seconds are those that the processor spent on the exploration, without the time that clang takes. With `--repeat N` the quickest of N runs
 //! counts. Instructions per execution are counted by callgrind in two short runs of different length, so that
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
 
@@ -43,8 +43,8 @@ pub fn run(args: &[String]) -> Outcome {
     }
     let selvedge = shell::build_selvedge()?;
     println!(
-        "{:<26} {:>11} {:>10} {:>8} {:>9} {:>11} {:>7} {:>9} {:>9}  verdict",
-        "program", "verdict", "complete", "blocked", "seconds", "exec/s", "x peer", "instr/ex", "MiB"
+        "{:<26} {:>11} {:>10} {:>8} {:>9} {:>11} {:>7} {:>9} {:>9}  result",
+        "program", "verdict", "complete", "blocked", "CPU s", "exec/s", "x peer", "instr/ex", "MiB"
     );
     let mut wrong = 0;
     for run in &selected {
@@ -140,7 +140,7 @@ fn measure(selvedge: &Path, run: &Run) -> Result<Measured, String> {
         verdict: kind.to_owned(),
         complete: number("complete").ok_or_else(missing)? as u64,
         blocked: number("blocked").ok_or_else(missing)? as u64,
-        seconds: number("seconds").ok_or_else(missing)?,
+        seconds: number("cpu_seconds").or_else(|| number("seconds")).ok_or_else(missing)?,
         memory_kib: number("peak_memory_kib").unwrap_or(0.0) as u64,
     })
 }

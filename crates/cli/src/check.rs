@@ -3,7 +3,7 @@
 //! Reports for scripts are written before the one for people, and running a violation again cannot take the violation
 //! away: whatever goes wrong behind the exploration, its verdict gets out.
 
-use crate::args::CheckArgs;
+use crate::args::{AlgorithmArg, CheckArgs};
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
 use crate::{assumptions, bug, interrupt, output, program};
@@ -67,16 +67,24 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
     question.assumptions = assumptions::of(&module, &question.options);
     let load_seconds = start.elapsed().as_secs_f64();
     line.stage("exploring");
-    let start = Instant::now();
+    let (start, cpu_start) = (Instant::now(), cpu_time());
     let explored = bug::catch(|| explore(args, &question.options, &module, interrupt, &mut line));
     let seconds = start.elapsed().as_secs_f64();
+    let cpu_seconds = cpu_time().zip(cpu_start).map(|(end, start)| end - start);
     line.clear();
     let exploration = match explored.unwrap_or_else(|_| Err(Failure::bug())) {
         Ok(exploration) => exploration,
         Err(failure) => return Err((Box::new(question), failure)),
     };
     let shown = exploration.violations.iter().map(|found| show(found, &module, &question.options)).collect();
-    Ok(Verdict { shown, seconds, load_seconds, ..Verdict::new(question, exploration) })
+    Ok(Verdict { shown, seconds, cpu_seconds, load_seconds, ..Verdict::new(question, exploration) })
+}
+
+/// The time that the processor has spent on this thread, in seconds, if the system says.
+fn cpu_time() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
 }
 
 /// The most memory that this process has used, if the system says.
@@ -105,7 +113,7 @@ fn question(args: &CheckArgs) -> Question {
         max_executions: limits.max_executions,
         max_seconds: limits.time.map(|time| time.as_secs_f64()),
         all: limits.all,
-        data_races: !errors.no_data_races,
+        data_races: !errors.no_data_races && search.algorithm != AlgorithmArg::Naive,
         deadlocks: !errors.no_deadlocks,
         leaks: errors.leaks,
         exit_code_errors: errors.exit_code_errors,

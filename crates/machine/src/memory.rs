@@ -251,6 +251,15 @@ impl Memory {
         self.check(thread, addr, u64::from(size)).expect_err("the access has failed")
     }
 
+    /// For an access that was not located: either it is visible (its object is shared and dead), or it fails.
+    #[cold]
+    #[inline(never)]
+    fn visible_or_wrong(&self, thread: ThreadId, addr: Addr, size: u8, alone: bool) -> Result<(), Fault> {
+        let visible = self.is_visible(thread, addr, u64::from(size), alone)?;
+        debug_assert!(visible, "an access that is not visible and does not fail has been located");
+        Ok(())
+    }
+
     /// Whether accesses to this object are visible to other threads.
     #[inline]
     pub fn is_shared(&self, id: ObjectId) -> bool {
@@ -289,7 +298,7 @@ impl Memory {
     }
 
     /// Reads like `load` unless the access is visible; none if it is.
-    #[inline]
+    #[inline(always)]
     pub fn load_unseen(
         &self,
         thread: ThreadId,
@@ -301,13 +310,12 @@ impl Memory {
         match self.locate(thread, addr, size) {
             Some((_, object, _)) if object.shared && !alone => Ok(None),
             Some((id, _, at)) => self.read(id, at, size, raw).map(Some),
-            None if self.is_visible(thread, addr, u64::from(size), alone)? => Ok(None),
-            None => unreachable!("an access that is not visible and does not fail has been located"),
+            None => self.visible_or_wrong(thread, addr, size, alone).map(|()| None),
         }
     }
 
     /// Writes like `store` unless the access is visible; says whether it has written.
-    #[inline]
+    #[inline(always)]
     pub fn store_unseen(
         &mut self,
         thread: ThreadId,
@@ -322,8 +330,7 @@ impl Memory {
                 let (kind, shared) = (object.kind, object.shared);
                 self.write(id, kind, shared, (at, size), value, ALL_INIT).map(|()| true)
             }
-            None if self.is_visible(thread, addr, u64::from(size), alone)? => Ok(false),
-            None => unreachable!("an access that is not visible and does not fail has been located"),
+            None => self.visible_or_wrong(thread, addr, size, alone).map(|()| false),
         }
     }
 
@@ -529,9 +536,11 @@ fn write8(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
+/// The low `size` bytes, 1 to 8, of a value.
 #[inline]
 fn mask(value: u64, size: u8) -> u64 {
-    crate::truncate(value, size)
+    debug_assert!((1..=8).contains(&size), "accesses have 1 to 8 bytes");
+    value & (u64::MAX >> ((64 - 8 * u32::from(size)) & 63))
 }
 
 /// The low `size` bytes of `new`, the others of `old`.

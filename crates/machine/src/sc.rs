@@ -239,8 +239,7 @@ impl<M: Machine> Sc<M> {
                 Op::AtomicEnd => return self.machine.resume(thread, 0).map(|()| nothing).map_err(|s| (nothing, s)),
                 Op::Access(access) if self.is_satisfied(thread, &access) => {
                     let result = self.access(thread, &access);
-                    // A faulty access belongs to the section too: it may depend on a `Free`.
-                    self.section.push((access, *result.as_ref().unwrap_or(&nothing)));
+                    self.section.extend(result.as_ref().map(|done| (access, *done)));
                     result
                 }
                 Op::Fence { .. } => Ok(nothing),
@@ -249,6 +248,7 @@ impl<M: Machine> Sc<M> {
             match result {
                 Ok(done) => self.machine.resume(thread, done.old).map_err(|stop| (done, stop))?,
                 Err(stop) => {
+                    // A faulty access belongs to the section too: it may depend on a `Free`.
                     if let Op::Access(access) = op {
                         let old = self.machine.memory().remains(access.addr, access.size);
                         self.section.push((access, Done { old, new: None }));

@@ -97,10 +97,10 @@ pub struct Profile {
     pub trees: bool,
     /// Whether accesses of different sizes overlap.
     pub sizes: bool,
-    /// Whether accesses are plain in so many of a hundred cases (and others have any order).
+    /// Accesses are plain in so many of a hundred cases (and others have any order).
     pub plain: usize,
-    /// Whether variables may start uninitialised.
-    pub uninit: bool,
+    /// Variables start uninitialised in so many of a hundred cases.
+    pub uninit: usize,
 }
 
 const BASE: Profile = Profile {
@@ -109,7 +109,7 @@ const BASE: Profile = Profile {
     trees: false,
     sizes: false,
     plain: 0,
-    uninit: false,
+    uninit: 0,
 };
 
 /// All profiles.
@@ -127,7 +127,8 @@ pub const PROFILES: &[Profile] = {
         Profile { name: "choices", phrases: &[Choose, Branch, Load, Store, Rmw], ..BASE },
         Profile { name: "sizes", phrases: &[Load, Store, Store, Rmw, Cas, Await], sizes: true, ..BASE },
         Profile { name: "sections", phrases: &[Section, Section, Load, Store, Rmw], ..BASE },
-        Profile { name: "frees", phrases: &[Free, Load, Store, Rmw, Cas, Await, Section], uninit: true, ..BASE },
+        Profile { name: "frees", phrases: &[Free, Load, Store, Rmw, Cas, Await, Section], ..BASE },
+        Profile { name: "uninit", phrases: &[Load, Store, Store, Rmw, Cas, Await, Free], uninit: 50, ..BASE },
         Profile { name: "branches", phrases: &[Branch, Branch, Spin, Load, Store, Rmw, End], ..BASE },
         Profile { name: "races", phrases: &[Load, Store, Load, Store, Rmw, Cas, Fence], plain: 40, ..BASE },
         Profile {
@@ -146,7 +147,7 @@ pub const PROFILES: &[Profile] = {
             trees: true,
             sizes: true,
             plain: 20,
-            uninit: true,
+            uninit: 15,
         },
     ]
 };
@@ -460,7 +461,7 @@ impl<'a> Generator<'a> {
 fn data_var(profile: &Profile, rng: &mut Rng) -> Var {
     let size = if profile.sizes { rng.pick(&[2, 4, 8]) } else { 4 };
     let init = if rng.percent(70) { 0 } else { rng.below(3) as u64 };
-    let uninit = profile.uninit && rng.percent(15);
+    let uninit = rng.percent(profile.uninit);
     Var { size, init: (!uninit).then_some(init) }
 }
 

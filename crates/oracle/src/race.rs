@@ -10,14 +10,13 @@
 //! - an atomic read acquires what was released by the write that it reads from: at once if its order acquires, and
 //!   otherwise at the next acquire fence of its thread.
 //!
-//! Everything is done byte by byte. Atomic sections do not race with each other, and of two that are dependent the first
-//! synchronises with the second, as if they held a lock on what they touch; independent ones do not, since their order
-//! means nothing. `Free` is no access: freeing too early shows as a use after free in some execution. Accesses that cannot
-//! be performed do not count.
+//! Everything is done byte by byte. An atomic section is one step; the accesses in it count as sequentially consistent
+//! atomics. `Free` is no access: freeing too early shows as a use after free in some execution. Accesses that cannot be
+//! performed do not count.
 //!
 //! Whether an execution has a race is the same for all equivalent executions, since these agree on who reads from whom.
 
-use crate::dependence::{Event, StepSet, Touch, Trace, dependent, ordered};
+use crate::dependence::{Event, StepSet, Touch, Trace, ordered};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{Access, AccessKind, Done, Op};
 use std::collections::HashMap;
@@ -31,9 +30,6 @@ pub fn find_race(trace: &Trace) -> Option<(usize, usize)> {
 
 /// Whether two steps make conflicting accesses, one of which is not atomic.
 fn conflict(a: &Event, b: &Event) -> bool {
-    if is_section(a) && is_section(b) {
-        return false;
-    }
     let (ours, theirs) = (performed(a), performed(b));
     ours.iter().any(|(x, dx)| {
         let plain = |y: &Access| !x.order.is_atomic() || !y.order.is_atomic();
@@ -44,13 +40,9 @@ fn conflict(a: &Event, b: &Event) -> bool {
 /// The accesses that a step performs.
 fn performed(event: &Event) -> Vec<(Access, Done)> {
     match event.op {
-        Op::Access(_) if event.faulty => Vec::new(),
-        _ => event.accesses().collect(),
+        Op::Access(access) if !event.faulty => vec![(access, event.done)],
+        _ => event.section.iter().map(|(access, done)| (Access { order: Order::SeqCst, ..*access }, *done)).collect(),
     }
-}
-
-fn is_section(event: &Event) -> bool {
-    event.op == Op::AtomicBegin
 }
 
 /// Per step, all steps that come before it in sync-happens-before.
@@ -61,8 +53,7 @@ fn sync_happens_before(trace: &Trace) -> Vec<StepSet> {
     for (at, event) in trace.events.iter().enumerate() {
         let mut known = state.threads[event.thread.index()].known;
         for (i, earlier) in trace.events[..at].iter().enumerate() {
-            let sections = is_section(earlier) && is_section(event) && dependent(earlier, event);
-            if sections || ordered(i, earlier, event) {
+            if ordered(i, earlier, event) {
                 known |= before[i] | 1 << i;
             }
         }

@@ -91,12 +91,16 @@ impl HardBytes {
     }
 }
 
-/// The steps whose writes are read by a later step. An access that cannot be performed reads nothing; what an atomic
+/// The steps whose writes are read by a later step. An access that cannot be performed reads nothing, nor does any access
+/// to an object that is dead; what an atomic
 /// section would have stored, had it not been given up, is something that it looked at.
 fn read_steps(events: &[Event]) -> BTreeSet<usize> {
     let mut newest: HashMap<u64, usize> = HashMap::new();
     let mut read = BTreeSet::new();
     for (at, event) in events.iter().enumerate().filter(|(_, event)| !event.faulty) {
+        if let Op::Free { addr, size } = event.op {
+            newest.retain(|byte, _| !(addr.0..addr.0 + size).contains(byte));
+        }
         for (access, done) in event.accesses() {
             let touch = Touch::of(&access, &done);
             if access.reads() || !touch.writes {

@@ -46,6 +46,7 @@ profiles! {
     sizes: 400,
     sections: 400,
     frees: 400,
+    uninit: 400,
     branches: 400,
     races: 400,
     lockraces: 400,

@@ -125,6 +125,8 @@ pub struct Verdict {
     pub failure: Option<String>,
     /// How long the exploration took.
     pub seconds: f64,
+    /// How much of it the processor spent on it, if the system says.
+    pub cpu_seconds: Option<f64>,
     /// How long it took to compile and load the program.
     pub load_seconds: f64,
     /// The most memory that was in use, if the system says.
@@ -140,6 +142,7 @@ impl Verdict {
             shown: Vec::new(),
             failure: None,
             seconds: 0.0,
+            cpu_seconds: None,
             load_seconds: 0.0,
             peak_memory_kib: None,
         }
@@ -203,7 +206,8 @@ impl Verdict {
         let options = &self.question.options;
         let mut list = Vec::new();
         if !options.data_races {
-            list.push("data races (--no-data-races)".to_owned());
+            let why = if self.question.algorithm == "naive" { "--algorithm naive" } else { "--no-data-races" };
+            list.push(format!("data races ({why})"));
         }
         if !options.deadlocks {
             list.push("deadlocks (--no-deadlocks)".to_owned());

@@ -53,12 +53,6 @@ impl Names {
     fn object_at(&self, addr: Addr, site: &Site) -> String {
         if site.object.is_empty() { self.object(addr) } else { site.object.clone() }
     }
-
-    /// The name of a lock or the like, without the members of it that are the library's own business.
-    fn sync_object_at(&self, addr: Addr, site: &Site) -> String {
-        let name = self.object_at(addr, site);
-        name.split(".__").next().map_or(name.clone(), str::to_owned)
-    }
 }
 
 /// The address that an Op is about, if any.
@@ -90,17 +84,17 @@ fn describe_op(event: &EventRecord, names: &Names) -> String {
             let text = describe_data(access, done, site, &names.object_at(access.addr, site));
             if site.call.is_empty() { text } else { format!("{text} [{}]", site.call) }
         }
-        Op::Access(access) => describe_sync(access, done, site, &names.sync_object_at(access.addr, site)),
+        Op::Access(access) => describe_sync(access, done, site, &names.object_at(access.addr, site)),
         Op::Fence { order } => format!("fence ({order})"),
         Op::Spawn { child } => format!("create {}", names.thread(*child)),
         Op::Join { thread } => format!("join {}", names.thread(*thread)),
-        Op::CondWait { cond } => format!("wait on {}", names.sync_object_at(*cond, site)),
+        Op::CondWait { cond } => format!("wait on {}", names.object_at(*cond, site)),
         Op::CondWake { cond, .. } if done.old == 0 => {
-            format!("wake on {} without signal", names.sync_object_at(*cond, site))
+            format!("wake on {} without signal", names.object_at(*cond, site))
         }
-        Op::CondWake { cond, .. } => format!("woken on {}", names.sync_object_at(*cond, site)),
-        Op::CondSignal { cond } => format!("signal {} ({})", names.sync_object_at(*cond, site), woken(done.old)),
-        Op::CondBroadcast { cond } => format!("broadcast {} ({})", names.sync_object_at(*cond, site), woken(done.old)),
+        Op::CondWake { cond, .. } => format!("woken on {}", names.object_at(*cond, site)),
+        Op::CondSignal { cond } => format!("signal {} ({})", names.object_at(*cond, site), woken(done.old)),
+        Op::CondBroadcast { cond } => format!("broadcast {} ({})", names.object_at(*cond, site), woken(done.old)),
         Op::Choose { alternatives } if site.call.is_empty() => format!("choose {} of {alternatives}", done.old),
         Op::Choose { alternatives } => format!("{}: choice {} of {alternatives}", site.call, done.old),
         Op::Free { addr, .. } => format!("free {}", names.object_at(*addr, site)),
@@ -192,10 +186,10 @@ pub fn describe_wait(op: &Op, site: &Site, names: &Names) -> String {
             }
         }
         Op::Access(access) => {
-            format!("in {} {}", sync_word(access.purpose, &site.call), names.sync_object_at(access.addr, site))
+            format!("in {} {}", sync_word(access.purpose, &site.call), names.object_at(access.addr, site))
         }
         Op::Join { thread } => format!("to join {}", names.thread(*thread)),
-        Op::CondWake { cond, .. } => format!("for a signal on {}", names.sync_object_at(*cond, site)),
+        Op::CondWake { cond, .. } => format!("for a signal on {}", names.object_at(*cond, site)),
         _ => "for its turn".to_owned(),
     }
 }

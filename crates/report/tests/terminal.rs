@@ -27,6 +27,7 @@ fn success(exploration: Exploration) -> Verdict {
         shown: Vec::new(),
         failure: None,
         seconds: 2.5,
+        cpu_seconds: Some(0.01),
         load_seconds: 0.2,
         peak_memory_kib: Some(5000),
     }

@@ -159,7 +159,9 @@ fn maximal_prefixes(
     w: &[EventId],
     probe: &mut impl FnMut(EventId, &[Action]) -> bool,
 ) -> Vec<Vec<EventId>> {
-    let influencing: Vec<EventId> = w.iter().copied().filter(|&f| may_enable(trace, f, &waiter.access)).collect();
+    // What the waiter's own thread did before cannot be left out.
+    let can_be_removed = |f: &EventId| may_enable(trace, *f, &waiter.access) && !waiter.follows(trace, *f);
+    let influencing: Vec<EventId> = w.iter().copied().filter(can_be_removed).collect();
     let mut found: Vec<Vec<EventId>> = Vec::new();
     let mut layer = vec![Vec::new()];
     while !layer.is_empty() {

@@ -50,7 +50,9 @@ fn would_try_again<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> bool {
 
 /// The deadlock (or livelock) of the threads that wait.
 fn stuck<M: Machine>(sc: &Sc<M>) -> Violation {
-    let waiting: Vec<ThreadId> = sc.threads().filter(|&t| sc.machine.status(t) == Status::Ready).collect();
+    let mut waiting: Vec<ThreadId> = sc.threads().filter(|&t| sc.machine.status(t) == Status::Ready).collect();
+    // A thread that waits for the end of another is not the one to blame.
+    waiting.sort_by_key(|&t| matches!(sc.machine.pending(t), Op::Join { .. }));
     let spins = |&t: &ThreadId| {
         matches!(sc.machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
     };

@@ -159,8 +159,12 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         call: &'m Call<'a>,
     ) -> Lowered<Scalars> {
         let (element, _) = self.elements(ty);
-        if !fits || self.unit.leaf_count(element)? != 1 {
+        if !fits {
             return unsupported(format!("the intrinsic `{name}`"));
+        }
+        if self.unit.leaf_count(element)? != 1 {
+            let values = self.values(name, count, ty, call)?;
+            return self.wide_intrinsic(op, ty, &values);
         }
         let scalar = self.unit.scalar_type(element)?;
         let values = self.values(name, count, ty, call)?;
@@ -178,9 +182,13 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         let Some(ty) = call.args.first().map(|argument| argument.value.ty) else {
             return unsupported(format!("the intrinsic `{name}`"));
         };
-        let (element, lanes) = self.elements(ty);
-        if lanes != 1 || self.unit.leaf_count(element)? != 1 || !self.unit.module.types.is_int(ty) {
+        let (_, lanes) = self.elements(ty);
+        if lanes != 1 || !self.unit.module.types.is_int(ty) {
             return unsupported(format!("the intrinsic `{name}`"));
+        }
+        if self.unit.leaf_count(ty)? != 1 {
+            let values = self.values(name, 2, ty, call)?;
+            return self.wide_overflow(op, ty, &values[0], &values[1]);
         }
         let scalar = self.unit.scalar_type(ty)?;
         let values = self.values(name, 2, ty, call)?;

@@ -13,12 +13,13 @@
 //! | `global.rs` | global variables, their initial bytes, constructors |
 //! | `function.rs` | functions: order of blocks, phis, the table of values |
 //! | `instruction.rs` | instructions on values |
-//! | `wide.rs` | integers wider than 64 bits |
+//! | `wide.rs`, `wide_bits.rs` | integers wider than 64 bits |
 //! | `aggregate.rs` | parts of structs, elements of vectors, reinterpretation of bits |
 //! | `gep.rs` | address computations |
 //! | `memory.rs` | stack variables, loads, stores, atomics |
 //! | `control.rs` | terminators |
-//! | `call.rs` | calls, variadic arguments, `byval` |
+//! | `call.rs` | calls |
+//! | `variadic.rs` | variadic arguments |
 //! | `asm.rs` | the few inline assembly texts whose meaning is known |
 //! | `intrinsic.rs`, `math.rs` | LLVM's intrinsics |
 //!
@@ -39,14 +40,16 @@ mod link;
 mod math;
 mod memory;
 mod shape;
+mod variadic;
 mod wide;
+mod wide_bits;
 
 use crate::ast::{Module, SymbolDefinition, SymbolId};
 use crate::debug_info::{DebugInfo, FileTable, Variable};
 use crate::error::{Fault, LoadError, Parsed};
 use crate::layout::{DataLayout, Extents};
 use link::Binding;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir as ir;
 use shape::Shapes;
 
@@ -114,6 +117,8 @@ pub(crate) struct Program {
     paths: FxHashMap<String, ir::PathId>,
     /// Functions that are visible by name.
     pub(crate) functions: FxHashMap<String, ir::FuncId>,
+    /// Functions that have a body, lowered or not yet.
+    pub(crate) defined: FxHashSet<ir::FuncId>,
 }
 
 impl Program {
@@ -157,9 +162,11 @@ pub fn lower_modules(name: &str, modules: &[(&Module<'_>, &str)]) -> Result<ir::
         files: FileTable::default(),
         paths: FxHashMap::default(),
         functions: FxHashMap::default(),
+        defined: FxHashSet::default(),
     };
     let mut debugs: Vec<DebugInfo<'_, '_>> = modules.iter().map(|(module, _)| DebugInfo::new(module)).collect();
     let bodies = link::link(&mut units, &mut debugs, &mut program, &locate)?;
+    program.defined.extend(bodies.iter().flat_map(|bodies| bodies.functions.iter().map(|&(_, id)| id)));
     for (n, unit) in units.iter().enumerate() {
         global::lower_globals(unit, &bodies[n], &mut program).map_err(|fault| locate(n, fault))?;
     }

@@ -335,4 +335,79 @@ impl FunctionLowering<'_, '_, '_> {
         let negative = self.binary(ir::BinaryOp::Xor, ir::Type::I1, a_negative, b_negative);
         self.wide_negate_if(bits, negative, &quotient)
     }
+
+    /// A result and whether it overflowed.
+    pub(super) fn wide_overflow(
+        &mut self,
+        op: ir::Intrinsic,
+        ty: TypeId,
+        a: &[ir::Operand],
+        b: &[ir::Operand],
+    ) -> Lowered<Scalars> {
+        let bits = self.int_bits(ty)?;
+        let (mut result, overflow) = match op {
+            ir::Intrinsic::UAddOverflow => {
+                let sum = self.wide_add(bits, a, b);
+                let overflow = self.compare_limbs(ir::CmpOp::Ult, bits, &sum, a);
+                (sum, overflow)
+            }
+            ir::Intrinsic::USubOverflow => (self.wide_sub(bits, a, b), self.compare_limbs(ir::CmpOp::Ult, bits, a, b)),
+            ir::Intrinsic::SAddOverflow => {
+                // Overflow: both operands differ in sign from the sum.
+                let sum = self.wide_add(bits, a, b);
+                let (x, y) = (self.sign_differs(bits, a, &sum), self.sign_differs(bits, b, &sum));
+                let overflow = self.binary(ir::BinaryOp::And, ir::Type::I1, x, y);
+                (sum, overflow)
+            }
+            ir::Intrinsic::SSubOverflow => {
+                // Overflow: the operands differ in sign, and the difference differs from the first.
+                let difference = self.wide_sub(bits, a, b);
+                let (x, y) = (self.sign_differs(bits, a, b), self.sign_differs(bits, a, &difference));
+                let overflow = self.binary(ir::BinaryOp::And, ir::Type::I1, x, y);
+                (difference, overflow)
+            }
+            ir::Intrinsic::SMulOverflow | ir::Intrinsic::UMulOverflow => {
+                self.wide_mul_overflow(bits, op == ir::Intrinsic::SMulOverflow, a, b)
+            }
+            _ => return unsupported(format!("`{}` on wide integers", op.name())),
+        };
+        result.push(overflow);
+        Ok(result)
+    }
+
+    fn sign_differs(&mut self, bits: u32, a: &[ir::Operand], b: &[ir::Operand]) -> ir::Operand {
+        let last = a.len() - 1;
+        let top = limb(bits, last);
+        let both = self.binary(ir::BinaryOp::Xor, top, a[last], b[last]);
+        self.cmp(ir::CmpOp::Slt, top, both, Const(0))
+    }
+
+    /// Multiplies in twice the width: it overflows if the upper half says more than the lower half extended.
+    fn wide_mul_overflow(
+        &mut self,
+        bits: u32,
+        signed: bool,
+        a: &[ir::Operand],
+        b: &[ir::Operand],
+    ) -> (Scalars, ir::Operand) {
+        let count = a.len();
+        let double = 128 * count as u32;
+        let (x, y) = (self.extended(bits, double, signed, a), self.extended(bits, double, signed, b));
+        let product = self.wide_mul(double, &x, &y);
+        let result = self.cut_limbs(bits, &product[..count]);
+        let again = self.extended(bits, double, signed, &result);
+        let overflow = self.compare_limbs(ir::CmpOp::Ne, double, &product, &again);
+        (result, overflow)
+    }
+
+    /// Limbs of a greater width, which is a multiple of 64.
+    fn extended(&mut self, bits: u32, to: u32, signed: bool, a: &[ir::Operand]) -> Scalars {
+        let mut full = self.full_limbs(bits, a, signed);
+        let fill = match full.last() {
+            Some(&top) if signed => self.binary(ir::BinaryOp::AShr, ir::Type::I64, top, Const(63)),
+            _ => Const(0),
+        };
+        full.resize((to / 64) as usize, fill);
+        full
+    }
 }

@@ -226,7 +226,8 @@ impl Interpreter {
 
     /// Recursion without end, presumably.
     pub(super) fn too_deep(&self, id: ThreadId) -> Stop {
-        self.bound(id, format!("recursion deeper than {} calls", self.options.max_depth))
+        let depth = self.threads[id.index()].frames.len();
+        self.bound(id, format!("recursion deeper than {depth} calls"))
     }
 
     /// Too few arguments for a function.
@@ -249,7 +250,12 @@ impl Interpreter {
 
     /// An object that memory has no room for.
     pub(super) fn too_large(&self, id: ThreadId, size: u64) -> Stop {
-        self.unsupported(id, format!("an object of {size} bytes: objects have at most 1 GiB, and memory is limited"))
+        let feature = if size > crate::memory::MAX_OBJECT {
+            format!("an object of {size} bytes; at most 1 GiB is supported")
+        } else {
+            format!("an object of {size} bytes more: the memory of an execution is limited to 2 GiB in all")
+        };
+        self.unsupported(id, feature)
     }
 
     /// More threads than there are numbers for.

@@ -32,9 +32,11 @@ pub fn load(module: &Module, options: InterpOptions) -> Result<Interpreter, Load
             compile::compile(&mut program, id, function, &addresses, options.unroll);
         }
     }
+    let leaves_work = |function: &Function| models::LEAVE_WORK_FOR_THE_END.contains(&function.name.as_str());
     let builtins = Builtins {
         exit: builtin(module, &mut program, "exit"),
         thread_exit: builtin(module, &mut program, "pthread_exit"),
+        work_at_thread_end: module.functions.values().any(leaves_work),
         memcpy: builtin(module, &mut program, "memcpy"),
         memmove: builtin(module, &mut program, "memmove"),
         memset: builtin(module, &mut program, "memset"),

@@ -113,6 +113,8 @@ pub enum LoadError {
 struct Builtins {
     exit: FuncId,
     thread_exit: FuncId,
+    /// Whether the model of `pthread_exit` has anything to do when a start routine returns.
+    work_at_thread_end: bool,
     memcpy: FuncId,
     memmove: FuncId,
     memset: FuncId,

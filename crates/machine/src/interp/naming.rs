@@ -254,6 +254,12 @@ impl Interpreter {
         let named = self.name_touched(id, addr, size);
         let ty = self.call_pc(id).and_then(|pc| self.program.debug.get(pc as usize)).and_then(|debug| debug.ty);
         site.object = named.text;
+        if !site.call.is_empty()
+            && let Some((object, _)) = site.object.split_once(".__")
+        {
+            // What the C library keeps inside a mutex is its own business.
+            site.object = object.to_owned();
+        }
         site.pointer = if named.known { named.pointer } else { ty == Some(Type::Ptr) };
         site.signed = if named.known { named.signed } else { matches!(ty, Some(Type::Int(_))) };
         site

@@ -13,10 +13,13 @@ use super::exec::{Cpu, Exit, Trap};
 use super::thread::{Frame, Thread};
 use super::undo::Death;
 use crate::memory::ObjectKind;
-use crate::models::{ModelState, Step};
+use crate::models::Step;
 use crate::{Addr, Op, Outcome, Status, Stop, ThreadId, main_thread};
 use selvedge_ir::{EntityRef, FuncId, Type};
 use smallvec::SmallVec;
+
+/// The stack of a thread has at most so many entries: half a gigabyte.
+const MAX_STACK: u32 = 1 << 26;
 
 /// What a thread does next.
 enum Next {
@@ -144,7 +147,6 @@ impl Interpreter {
             let thread = &mut self.threads[id.index()];
             let frame = thread.frames.last_mut().expect("code runs in a frame");
             let base = frame.base as usize;
-            let registers = self.program.funcs[frame.func].registers as usize;
             let mut cpu = Cpu {
                 program: &self.program,
                 memory: &mut self.memory,
@@ -154,7 +156,7 @@ impl Interpreter {
                 steps: self.steps,
                 max_steps: self.options.max_local_steps,
             };
-            let (pc, exit) = cpu.run(&mut thread.stack[base..base + registers], frame.pc);
+            let (pc, exit) = cpu.run(&mut thread.stack[base..], frame.pc);
             self.instructions += cpu.steps - self.steps;
             self.steps = cpu.steps;
             frame.pc = pc;
@@ -200,6 +202,9 @@ impl Interpreter {
         }
         let caller = *thread.frames.last().expect("a call is made from a frame");
         let (base, end) = (caller.end, caller.end + callee.registers);
+        if end > MAX_STACK {
+            return Ok(false);
+        }
         thread.reserve(end);
         for (n, (arg, ty)) in call.args.iter().zip(&callee.params).enumerate() {
             thread.stack[base as usize + n] = argument(thread, caller, *arg) & ty.mask();
@@ -246,6 +251,9 @@ impl Interpreter {
         if let Some(entry) = callee.entry {
             let further = if callee.vararg { &args[callee.params.len()..] } else { &[] };
             let end = base + callee.registers + further.len() as u32;
+            if end > MAX_STACK {
+                return Err(self.too_deep(id));
+            }
             thread.reserve(end);
             for (n, (arg, ty)) in args.iter().zip(&callee.params).enumerate() {
                 thread.stack[base as usize + n] = arg & ty.mask();
@@ -257,11 +265,9 @@ impl Interpreter {
         if callee.model.is_none() {
             return Err(self.no_model(id, func));
         }
-        let state = ModelState {
-            args: SmallVec::from_slice(args),
-            types: SmallVec::from_slice(types),
-            ..ModelState::default()
-        };
+        let mut state = self.undo.fresh_state();
+        state.args.extend_from_slice(args);
+        state.types.extend_from_slice(types);
         let at = thread.models.len() as u32;
         thread.models.push(state);
         thread.frames.push(Frame { func, pc: Frame::MODEL, base: at, end: base });
@@ -280,10 +286,12 @@ impl Interpreter {
         match step {
             Ok(Step::Return(value)) => {
                 thread.frames.pop();
+                self.undo.retire(state);
                 self.return_from_model(id, [value, 0])
             }
             Ok(Step::ReturnTwo(values)) => {
                 thread.frames.pop();
+                self.undo.retire(state);
                 self.return_from_model(id, values)
             }
             Ok(Step::Yield(op)) => {
@@ -378,14 +386,14 @@ impl Interpreter {
 
     /// The first function of a thread has returned.
     fn return_from_thread(&mut self, id: ThreadId, value: u64) -> Result<Next, Stop> {
-        let (func, is_main) = match id == main_thread() {
+        let (func, needed) = match id == main_thread() {
             true => (self.builtins.exit, true),
-            false => (self.builtins.thread_exit, false),
+            false => (self.builtins.thread_exit, self.builtins.work_at_thread_end),
         };
-        if self.program.funcs[func].model.is_some() {
+        if needed && self.program.funcs[func].model.is_some() {
             return self.enter(id, func, &[value], &[Type::I64]);
         }
-        if is_main {
+        if id == main_thread() {
             self.exit_process(id, value as u32 as i32);
         } else {
             self.exit_thread(id, value)?;
@@ -400,7 +408,7 @@ impl Interpreter {
             self.threads[id.index()].head.result = result;
             for n in (0..self.threads[id.index()].frames.len()).rev() {
                 let frame = self.threads[id.index()].frames[n];
-                if !frame.is_model() && self.end_stack_objects_at(id, n, frame) {
+                if !frame.is_model() && self.has_stack_objects(id, &frame) && self.end_stack_objects_at(id, n, frame) {
                     return Ok(());
                 }
             }

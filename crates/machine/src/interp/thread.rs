@@ -55,6 +55,9 @@ pub struct Head {
     pub low: u32,
 }
 
+/// The state of a model. It is boxed because it is large and changes its place often.
+pub type BoxedState = Box<ModelState>;
+
 /// A thread.
 pub struct Thread {
     /// The part that is saved as a whole.
@@ -64,7 +67,7 @@ pub struct Thread {
     /// Registers.
     pub stack: Vec<u64>,
     /// States of models that wait.
-    pub models: Vec<ModelState>,
+    pub models: Vec<BoxedState>,
     /// Addresses of its instances of thread-local variables, by global; 0 if not made yet.
     pub locals: Vec<u64>,
 }

@@ -10,7 +10,7 @@
 //! top of each other.
 
 use super::code::Pc;
-use super::thread::{Frame, Head, Thread};
+use super::thread::{BoxedState, Frame, Head, Thread};
 use crate::models::ModelState;
 use crate::{Addr, ThreadId};
 use rustc_hash::FxHashMap;
@@ -64,7 +64,9 @@ pub struct Undo {
     heads: Vec<(ThreadId, Head, u32, u32)>,
     frames: Vec<SavedFrame>,
     words: Vec<u64>,
-    states: Vec<ModelState>,
+    states: Vec<BoxedState>,
+    /// States that are not in use.
+    spare: Vec<BoxedState>,
     changes: Vec<Change>,
     /// Facts of models.
     pub facts: Facts,
@@ -117,7 +119,8 @@ impl Undo {
         thread.head.low = at as u32;
         let frame = thread.frames[at];
         if frame.is_model() {
-            self.states.push(thread.models[frame.base as usize].clone());
+            let copy = self.copy_of(&thread.models[frame.base as usize]);
+            self.states.push(copy);
         } else {
             self.words.extend_from_slice(&thread.stack[frame.base as usize..frame.end as usize]);
         }
@@ -138,7 +141,9 @@ impl Undo {
             let thread = &mut threads[id.index()];
             thread.head = head;
             thread.frames.truncate(frames as usize);
-            thread.models.truncate(models as usize);
+            while thread.models.len() > models as usize {
+                self.spare.extend(thread.models.pop());
+            }
         }
         while self.changes.len() > mark.changes as usize {
             match self.changes.pop().expect("there are more changes than at the mark") {
@@ -157,7 +162,9 @@ impl Undo {
         thread.frames.truncate(at as usize);
         thread.frames.push(frame);
         if frame.is_model() {
-            thread.models.truncate(frame.base as usize);
+            while thread.models.len() > frame.base as usize {
+                self.spare.extend(thread.models.pop());
+            }
             thread.models.push(self.states.pop().expect("a model's frame is saved with its state"));
         } else {
             let (base, end) = (frame.base as usize, frame.end as usize);
@@ -165,6 +172,33 @@ impl Undo {
             thread.stack[base..end].copy_from_slice(&self.words[from..]);
             self.words.truncate(from);
         }
+    }
+
+    /// A model's state as it is at first.
+    pub fn fresh_state(&mut self) -> BoxedState {
+        let Some(mut state) = self.spare.pop() else { return Box::default() };
+        let ModelState { args, types, waiting, log, slots } = &mut *state;
+        args.clear();
+        types.clear();
+        *waiting = false;
+        log.clear();
+        *slots = [0; 6];
+        state
+    }
+
+    /// Keeps a state that is not needed any more, to be used again.
+    pub fn retire(&mut self, state: BoxedState) {
+        self.spare.push(state);
+    }
+
+    fn copy_of(&mut self, original: &ModelState) -> BoxedState {
+        let mut copy = self.fresh_state();
+        copy.args.extend_from_slice(&original.args);
+        copy.types.extend_from_slice(&original.types);
+        copy.waiting = original.waiting;
+        copy.log.extend_from_slice(&original.log);
+        copy.slots = original.slots;
+        copy
     }
 
     /// Sets a fact of a thread, or of the process.

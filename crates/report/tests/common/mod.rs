@@ -125,6 +125,7 @@ pub fn verdict(violation: Violation, replay: Replay) -> Verdict {
         shown,
         failure: None,
         seconds: 0.012,
+        cpu_seconds: Some(0.01),
         load_seconds: 0.2,
         peak_memory_kib: Some(5000),
     }

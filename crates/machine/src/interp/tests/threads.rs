@@ -275,7 +275,7 @@ fn addresses_do_not_depend_on_the_schedule() {
         sc.step(main_thread(), 0).unwrap();
         sc.step(main_thread(), 0).unwrap();
         let threads = [sc.machine.thread_at(&[0]).unwrap(), sc.machine.thread_at(&[1]).unwrap()];
-        order.map(|n| finish(&mut sc, threads[n]));
+        order.into_iter().for_each(|n| finish(&mut sc, threads[n]));
         let objects = sc.machine.memory().live_objects(ObjectKind::ThreadLocal);
         objects.map(|id| sc.machine.memory().object(id).base).collect::<Vec<_>>()
     };
