@@ -328,6 +328,14 @@ pub enum Ins {
         counter: Reg,
         limit: u32,
     },
+    /// Notes the state at the start of an iteration, by a [`LoopSite`].
+    LoopEnter {
+        site: u32,
+    },
+    /// Compares the state with that one iteration ago, and notes it.
+    LoopAgain {
+        site: u32,
+    },
     Jump {
         to: Pc,
     },
@@ -486,6 +494,15 @@ pub enum AwaitAccess {
     Cas { expected: Reg, new: Reg, failure: Order },
 }
 
+/// What the state of a loop is at the start of an iteration.
+#[derive(Clone, Debug)]
+pub struct LoopSite {
+    /// The registers that hold the phis of its header.
+    pub state: Vec<Reg>,
+    /// The first of the registers that hold what was noted: effects, then the state.
+    pub noted: Reg,
+}
+
 /// A many-way branch.
 #[derive(Clone, Debug)]
 pub struct Switch {
@@ -552,6 +569,8 @@ pub struct Program {
     pub calls: Vec<CallSite>,
     /// Accesses that wait.
     pub awaits: Vec<AwaitSite>,
+    /// Loops whose iterations are compared.
+    pub loops: Vec<LoopSite>,
     /// Many-way branches.
     pub switches: Vec<Switch>,
     /// Lists of returned values.

@@ -8,8 +8,10 @@
 //! A function that cannot be compiled (more registers than an instruction can name) becomes a single instruction that
 //! says so when it is reached.
 
+use super::InterpOptions;
 use super::code::{AwaitAccess, AwaitSite, CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
 use super::flow::Flow;
+use super::pure_iteration::{loop_sites, tracked_loops};
 use super::registers::{self, Registers};
 use super::select::{Addresses, Root, Selection};
 use rustc_hash::FxHashMap;
@@ -22,7 +24,8 @@ use selvedge_ir::{
 const MAX_REGISTERS: u32 = 60_000;
 
 /// Appends the code of a function with a body to a program.
-pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses: &Addresses, unroll: Option<u32>) {
+pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses: &Addresses, options: &InterpOptions) {
+    let unroll = options.unroll;
     let entry = program.code.len() as Pc;
     program.funcs[id].entry = Some(entry);
     let flow = Flow::of(function);
@@ -35,10 +38,13 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         Some(_) => flow.order.iter().copied().filter(|&block| flow.is_loop_header(block)).collect(),
         None => Vec::new(),
     };
-    let temporaries = registers.count + headers.len() as u32;
+    let tracked = if options.dynamic_purity { tracked_loops(function, &flow, &selection) } else { Vec::new() };
+    let noted = registers.count + headers.len() as u32;
+    let temporaries = noted + tracked.iter().map(|(_, phis)| phis.len() as u32 + 1).sum::<u32>();
     if temporaries > MAX_REGISTERS {
         return refuse(program, id, function, "a function with more than 60000 values alive at once");
     }
+    let loops = loop_sites(program, &registers, tracked, noted);
     let counters = headers.into_iter().zip(registers.count..).map(|(block, n)| (block, n as Reg)).collect();
     let labels = vec![Pc::MAX; function.blocks.len()];
     let loc = function.loc;
@@ -54,6 +60,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         labels,
         stubs: Vec::new(),
         counters,
+        loops,
         limit: unroll.unwrap_or(u32::MAX),
         about: Debug { loc, path: None, ty: None },
     };
@@ -94,6 +101,8 @@ pub(super) struct Encoder<'a> {
     stubs: Vec<Stub>,
     /// The loop counter of each loop header, if loops are bounded.
     pub(super) counters: FxHashMap<Block, Reg>,
+    /// The sites of the loop headers whose iterations are compared.
+    pub(super) loops: FxHashMap<Block, u32>,
     pub(super) limit: u32,
     pub(super) about: Debug,
 }

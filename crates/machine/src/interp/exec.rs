@@ -6,6 +6,7 @@
 //! count is compared with the limit on every jump, so that no cycle escapes it.
 
 use super::code::{AwaitAccess, AwaitSite, Ins, Mode, Pc, Program, Reg};
+use super::pure_iteration::{is_same_state, note_state};
 use crate::op::{Access, AccessKind, Cond, Purpose};
 use crate::{Addr, Fault, Memory, Op, ThreadId};
 use selvedge_ir::{EvalError, Order, eval};
@@ -36,6 +37,8 @@ pub enum Trap {
     Spin(Addr, u64),
     /// The program said that this cannot be reached.
     Unreachable,
+    /// An iteration of a loop has changed nothing.
+    PureIteration,
     /// A loop has been run as often as allowed.
     LoopBound(u32),
     /// Too many instructions without an Op.
@@ -58,6 +61,8 @@ pub struct Cpu<'a> {
     pub steps: u64,
     /// How many there may be.
     pub max_steps: u64,
+    /// How often the thread has changed something besides its registers.
+    pub effects: u64,
 }
 
 /// The low `bits` of a register.
@@ -225,6 +230,7 @@ impl Cpu<'_> {
                         stop!(self.access(addr, size, order, false, AccessKind::Rmw { op, operand: value, used }));
                     };
                     let new = eval::rmw(op, ty, low(old, ty.bits() as u8), value);
+                    self.effects += u64::from(new != old);
                     try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
                     r!(dst) = low(old, ty.bits() as u8);
                 }
@@ -237,6 +243,7 @@ impl Cpu<'_> {
                         stop!(self.access(addr, size, success, false, kind));
                     };
                     if found == wanted {
+                        self.effects += u64::from(new != found);
                         try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
                     }
                     r!(old) = found;
@@ -256,6 +263,7 @@ impl Cpu<'_> {
                         stop!(Exit::Trap(Trap::Spin(addr, u64::from(size))));
                     }
                     if let Some(new) = access.written(found) {
+                        self.effects += u64::from(new != found);
                         try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
                     }
                     let [old, done] = site.results;
@@ -298,6 +306,14 @@ impl Cpu<'_> {
                         stop!(Exit::Trap(Trap::LoopBound(limit)));
                     }
                 }
+                Ins::LoopEnter { site } => note_state(&program.loops[site as usize], regs, self.effects),
+                Ins::LoopAgain { site } => {
+                    let site = &program.loops[site as usize];
+                    if is_same_state(site, regs, self.effects) {
+                        stop!(Exit::Trap(Trap::PureIteration));
+                    }
+                    note_state(site, regs, self.effects);
+                }
                 Ins::Jump { to } => jump!(to),
                 Ins::Branch { cond, then, other } => branch!(r!(cond) != 0, then, other),
                 Ins::BrEq { a, b, then, other } => branch!(r!(a) == r!(b), then, other),
@@ -324,6 +340,7 @@ impl Cpu<'_> {
 
     #[inline]
     fn store(&mut self, mode: Mode, addr: Addr, value: u64) -> Result<bool, Fault> {
+        self.effects += 1;
         self.memory.store_unseen(self.thread, addr, mode.size, value, self.alone)
     }
 

@@ -210,6 +210,11 @@ impl Interpreter {
                 let message = format!("{thread} spins forever on {name}, which no other thread can change");
                 self.violation(id, ViolationKind::Livelock, message)
             }
+            Trap::PureIteration => {
+                let thread = self.name_of_thread(id);
+                let message = format!("{thread} spins forever: the loop changes nothing, and there is no other thread");
+                self.violation(id, ViolationKind::Livelock, message)
+            }
             Trap::Assume => unreachable!("an assumption that does not hold blocks the thread"),
         }
     }
