@@ -14,7 +14,7 @@
 //! Where more than the access's value is assumed (something that was read before, or that no inner back edge was taken),
 //! the access and the await stand side by side under a branch on the rest.
 
-use super::insertion::{Place, Plan, comparison_code, make};
+use super::insertion::{Place, Plan, as_type, comparison_code, make};
 use super::purity_condition::{Atom, inverse, mirrored};
 use super::ssa_repair::{Flow, Repair};
 use crate::rewrite;
@@ -57,9 +57,24 @@ pub fn form(func: &Function, plan: &Plan, flow: &Flow) -> Option<Form> {
 
 /// Makes the access an await. `flow` must be up to date unless the form is direct.
 pub fn convert(func: &mut Function, plan: &Plan, form: Form, flow: &Flow) {
+    let mut form = form;
+    if let InstKind::Await { ty, operand, .. } = &mut form.kind {
+        let mut code = Vec::new();
+        *operand = as_type(func, *operand, *ty, plan.loc, &mut code);
+        place_before(func, form.access, code);
+    }
     match form.is_direct() {
         true => func.insts[form.access].kind = form.kind,
         false => split(func, plan, flow, form),
+    }
+}
+
+fn place_before(func: &mut Function, inst: Inst, code: Vec<Inst>) {
+    for data in func.blocks.values_mut() {
+        if let Some(at) = data.insts.iter().position(|&other| other == inst) {
+            data.insts.splice(at..at, code);
+            return;
+        }
     }
 }
 

@@ -116,8 +116,8 @@ fn masked_comparison(
     b: Operand,
     depth: usize,
 ) -> Result<Condition, TooLarge> {
-    if let Some((a, b)) = as_integers(func, ty, a, b) {
-        return masked_comparison(func, op, Type::I64, a, mask, b, depth);
+    if let Some((ty, a, b)) = without_casts(func, ty, a, b) {
+        return masked_comparison(func, op, ty, a, mask, b, depth);
     }
     let found = || Ok(Condition::literal(Literal::new(ty, a, mask, op, b)));
     let mask = mask & ty.mask();
@@ -186,17 +186,34 @@ fn masked_comparison(
     }
 }
 
-/// Pointers that were loaded as integers, as the compiler does it for atomic pointers.
-fn as_integers(func: &Function, ty: Type, a: Operand, b: Operand) -> Option<(Operand, Operand)> {
-    let integer = |operand: Operand| match (operand, definition(func, operand)) {
-        (Operand::Const(_) | Operand::Undef, _) => Some(operand),
-        (_, Some((&InstKind::Cast { op: CastOp::IntToPtr, from: Type::I64, a, .. }, _))) => Some(a),
-        _ => None,
-    };
-    if ty != Type::Ptr {
+/// A comparison of pointers that were loaded as integers, or of integers that were pointers, as a comparison of what
+/// they were at first. The two sides may then be of different types of the same width: the comparison is one of integers.
+fn without_casts(func: &Function, ty: Type, a: Operand, b: Operand) -> Option<(Type, Operand, Operand)> {
+    if !matches!(ty, Type::Ptr | Type::I64) {
         return None;
     }
-    Some((integer(a)?, integer(b)?))
+    let (x, y) = (original(func, a), original(func, b));
+    let is_pointer = |operand: Operand| func.operand_type(operand).is_none_or(|ty| ty == Type::Ptr);
+    let both_constant = func.operand_type(x).is_none() && func.operand_type(y).is_none();
+    let new = match is_pointer(x) && is_pointer(y) {
+        _ if both_constant => ty,
+        true => Type::Ptr,
+        false => Type::I64,
+    };
+    (new != ty || x != a || y != b).then_some((new, x, y))
+}
+
+/// The value of 64 bits that another one is a mere conversion of.
+pub fn original(func: &Function, operand: Operand) -> Operand {
+    let mut operand = operand;
+    for _ in 0..MAX_DEPTH {
+        match definition(func, operand) {
+            Some((&InstKind::Cast { op: CastOp::IntToPtr, from: Type::I64, a, .. }, _))
+            | Some((&InstKind::Cast { op: CastOp::PtrToInt, to: Type::I64, a, .. }, _)) => operand = a,
+            _ => break,
+        }
+    }
+    operand
 }
 
 fn unsigned(op: CmpOp) -> CmpOp {

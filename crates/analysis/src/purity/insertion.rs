@@ -18,8 +18,8 @@ use super::forward_purity::Context;
 use super::purity_condition::{Atom, Conjunction, inverse};
 use super::ssa_repair::{Flow, Repair};
 use selvedge_ir::{
-    AwaitKind, BinaryOp, Block, CmpOp, Dominators, FuncId, Function, Global, GlobalId, Inst, InstKind, LocId, Module,
-    Operand, Order, Type, Value, ValueDef,
+    AwaitKind, BinaryOp, Block, CastOp, CmpOp, Dominators, FuncId, Function, Global, GlobalId, Inst, InstKind, LocId,
+    Module, Operand, Order, Type, Value, ValueDef,
 };
 
 /// The variable that a thread waits for when it waits for nothing.
@@ -233,6 +233,7 @@ pub fn comparison_code(
     code: &mut Vec<Inst>,
 ) -> Operand {
     let ty = atom.ty;
+    let (a, b) = (as_type(func, a, ty, loc, code), as_type(func, b, ty, loc, code));
     let a = match atom.mask == ty.mask() {
         true => a,
         false => {
@@ -241,6 +242,17 @@ pub fn comparison_code(
         }
     };
     Operand::Value(make(func, InstKind::Cmp { op, ty, a, b }, Type::I1, loc, code))
+}
+
+/// Conditions compare pointers with integers of the same width; instructions do not.
+pub fn as_type(func: &mut Function, operand: Operand, ty: Type, loc: LocId, code: &mut Vec<Inst>) -> Operand {
+    let op = match (func.operand_type(operand), ty) {
+        (Some(Type::Ptr), Type::I64) => CastOp::PtrToInt,
+        (Some(Type::I64), Type::Ptr) => CastOp::IntToPtr,
+        _ => return operand,
+    };
+    let from = if op == CastOp::PtrToInt { Type::Ptr } else { Type::I64 };
+    Operand::Value(make(func, InstKind::Cast { op, from, to: ty, a: operand }, ty, loc, code))
 }
 
 /// Makes an instruction with one result.

@@ -4,6 +4,7 @@
 //! by its name. Where a name is missing the line of the computation stands for it.
 
 use super::forward_purity::Context;
+use super::guards::original;
 use super::insertion::{Plan, loop_position};
 use super::purity_condition::{Atom, Condition, Conjunction, TooLarge, inverse};
 use super::reasons::{Reason, Why};
@@ -90,7 +91,7 @@ impl LoopReport {
         };
         let loc = loop_position(context.module, context.func, context.this.header);
         LoopReport {
-            function: context.func.source_name.clone(),
+            function: function_name(context.module, context.func, loc),
             position: position(context.module, loc),
             outcome,
             insertions: Vec::new(),
@@ -145,6 +146,15 @@ pub fn irreducible(module: &Module, id: FuncId) -> Vec<LoopReport> {
     forest.irreducible.iter().map(report).collect()
 }
 
+/// The function that a loop stands in, in the words of the source.
+fn function_name(module: &Module, func: &Function, loc: LocId) -> String {
+    match module.locs[loc].function.as_str() {
+        "" => func.source_name.clone(),
+        home if home == func.source_name => home.to_owned(),
+        home => format!("{home}, inlined into {}", func.source_name),
+    }
+}
+
 /// The source position behind a position of the program: that of the innermost inlined code.
 pub fn position(module: &Module, loc: LocId) -> Position {
     let data = &module.locs[loc];
@@ -188,10 +198,25 @@ impl Words<'_> {
             let name = self.operand(atom.a, atom.ty);
             return if atom.op == CmpOp::Ne { name } else { format!("not {name}") };
         }
-        let (a, b) = (self.operand(atom.a, atom.ty), self.operand(atom.b, atom.ty));
+        let (mut a, mut b) = (self.operand(atom.a, atom.ty), self.operand(atom.b, atom.ty));
+        if a == b {
+            a.push_str(&self.line(atom.a));
+            b.push_str(&self.line(atom.b));
+        }
         match atom.mask == atom.ty.mask() {
             true => format!("{a} {} {b}", symbol(atom.op)),
             false => format!("{a} & {} {} {b}", number(atom.mask, Type::I64), symbol(atom.op)),
+        }
+    }
+
+    /// Where a value comes from, to tell values of one name apart.
+    fn line(&self, operand: Operand) -> String {
+        let Operand::Value(value) = operand else { return String::new() };
+        match self.func.values[value].def {
+            ValueDef::Result(inst, _) if !self.func.insts[inst].kind.is_phi() => {
+                format!(" (line {})", self.module.locs[self.func.insts[inst].loc].line)
+            }
+            _ => " (before)".to_owned(),
         }
     }
 
@@ -206,7 +231,7 @@ impl Words<'_> {
         };
         let what = format!("the compare-and-exchange of {}", self.path(inst)?);
         match atom.op {
-            _ if atom.b != expected => None,
+            _ if atom.b != original(self.func, expected) => None,
             CmpOp::Eq => Some(format!("{what} succeeds")),
             CmpOp::Ne => Some(format!("{what} fails")),
             _ => None,
