@@ -265,7 +265,7 @@ pub fn make(func: &mut Function, kind: InstKind, ty: Type, loc: LocId, code: &mu
 /// Inserts an await on a variable that nobody writes, for a value that it does not have.
 pub fn insert_never(module: &mut Module, id: FuncId, plan: &Plan) {
     let global = never_global(module);
-    let path = Some(module.paths.push("an end of this loop".to_owned()));
+    let path = Some(module.paths.push("a way out of this loop".to_owned()));
     let kind = InstKind::Await {
         access: AwaitKind::Load,
         ty: Type::I8,
@@ -294,7 +294,8 @@ fn never_global(module: &mut Module) -> GlobalId {
         align: 1,
         data: Vec::new(),
         relocs: Vec::new(),
-        constant: true,
+        // Constants count as private to everybody; this one has to be waited for in front of the others.
+        constant: false,
         thread_local: false,
         external: false,
         debug_type: None,

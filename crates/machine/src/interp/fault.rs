@@ -205,8 +205,9 @@ impl Interpreter {
                 self.bound(id, what)
             }
             Trap::Spin(addr, size) => {
-                let name = quoted(&self.name_touched(id, addr, size).text);
-                let thread = self.name_of_thread(id);
+                let path = self.path_of(id).map(str::to_owned);
+                let name = path.unwrap_or_else(|| self.name_touched(id, addr, size).text);
+                let (name, thread) = (quoted(&name), self.name_of_thread(id));
                 let message = format!("{thread} spins forever on {name}, which no other thread can change");
                 self.violation(id, ViolationKind::Livelock, message)
             }
