@@ -137,10 +137,10 @@ pub struct SearchArgs {
     /// How interleavings are chosen.
     #[arg(long, value_enum, default_value = "optimal")]
     pub algorithm: AlgorithmArg,
-    /// Further reductions: none, all, or names separated by commas: purity (loop iterations that do nothing are cut
-    /// off), await (with purity: a thread that would spin waits), ifaa (commuting atomic updates whose old values are
-    /// not used are independent), observers (stores that nobody reads are independent).
-    #[arg(long, default_value = "none", value_parser = values::reductions)]
+    /// Further reductions: none, all, or names separated by commas (ifaa: commuting fetch-and-adds whose results are not
+    /// used are independent; observers: stores that nobody reads are independent; purity: loop iterations that do
+    /// nothing are cut off; await: with purity, a thread that would only spin waits).
+    #[arg(long, default_value = "all", value_parser = values::reductions)]
     pub reductions: Reductions,
 }
 

@@ -24,7 +24,14 @@ pub fn of(module: &Module, options: &RunOptions) -> Vec<String> {
     if !options.malloc_may_fail && declares_any(module, &ALLOCATIONS) {
         list.push("allocations that fail (--malloc-may-fail)".to_owned());
     }
+    if any_instruction(module, |kind| matches!(kind, InstKind::Cas { weak: true, .. })) {
+        list.push("weak compare-and-exchange operations that fail although they find what they expect".to_owned());
+    }
     list
+}
+
+fn any_instruction(module: &Module, is_wanted: impl Fn(&InstKind) -> bool) -> bool {
+    module.functions.values().flat_map(|f| f.insts.values()).any(|inst| is_wanted(&inst.kind))
 }
 
 fn declares_any(module: &Module, names: &[&str]) -> bool {
@@ -33,10 +40,10 @@ fn declares_any(module: &Module, names: &[&str]) -> bool {
 
 fn uses_weak_orders(module: &Module) -> bool {
     let is_weak = |order: Order| order.is_atomic() && order != Order::SeqCst;
-    module.functions.values().flat_map(|f| f.insts.values()).any(|inst| match inst.kind {
-        InstKind::Load { order, .. } | InstKind::Store { order, .. } | InstKind::Rmw { order, .. } => is_weak(order),
-        InstKind::Cas { success, failure, .. } => is_weak(success) || is_weak(failure),
-        InstKind::Await { order, .. } => is_weak(order),
+    any_instruction(module, |kind| match kind {
+        InstKind::Load { order, .. } | InstKind::Store { order, .. } | InstKind::Rmw { order, .. } => is_weak(*order),
+        InstKind::Cas { success, failure, .. } => is_weak(*success) || is_weak(*failure),
+        InstKind::Await { order, .. } => is_weak(*order),
         // A weaker fence is implied by sequential consistency; it has no effect that could be left out.
         _ => false,
     })

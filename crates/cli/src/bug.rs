@@ -40,3 +40,20 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // What the closure leaves half done is not looked at again by any caller.
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| message())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_panic_said_is_kept() {
+        install_hook();
+        let result = catch(|| -> u32 { panic!("the invariant of {}", "something") });
+        let message = result.expect_err("it panics");
+        assert!(
+            message.starts_with("internal error at ") && message.ends_with("the invariant of something"),
+            "{message}"
+        );
+        assert_eq!(catch(|| 3), Ok(3));
+    }
+}

@@ -4,18 +4,50 @@
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use selvedge_machine::verdict::Progress;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// How often the line is drawn.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Estimates before this are guesses.
-const SETTLING: Duration = Duration::from_secs(1);
+/// The speed of the last seconds says more than that of the whole run.
+const WINDOW: Duration = Duration::from_secs(5);
 
 /// The line.
 pub struct Line {
     bar: ProgressBar,
     start: Instant,
     drawn: Instant,
+    estimate: Estimate,
+}
+
+/// When it will be over, from the part that is done now and the part that was done a while ago.
+///
+/// An engine knows only the part of the whole that it has seen; new parts come up as it goes, and the part that is done
+/// may even become smaller. Time that is left is shown only while it grows.
+#[derive(Default)]
+struct Estimate {
+    samples: VecDeque<(Duration, f64)>,
+}
+
+impl Estimate {
+    fn add(&mut self, elapsed: Duration, fraction: f64) {
+        self.samples.push_back((elapsed, fraction));
+        while self.samples.get(1).is_some_and(|(then, _)| elapsed.saturating_sub(*then) >= WINDOW) {
+            self.samples.pop_front();
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let ((then, before), (now, fraction)) = (self.samples.front()?, self.samples.back()?);
+        let window = now.saturating_sub(*then);
+        let growth = fraction - before;
+        if window < WINDOW / 2 || growth <= 0.0 {
+            return None;
+        }
+        let seconds = window.as_secs_f64() * (1.0 - fraction) / growth;
+        // Longer estimates are worth nothing to anybody.
+        (seconds < 1e7).then(|| Duration::from_secs_f64(seconds))
+    }
 }
 
 impl Line {
@@ -25,7 +57,7 @@ impl Line {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("the template is well-formed"));
         let now = Instant::now();
-        Line { bar, start: now, drawn: now }
+        Line { bar, start: now, drawn: now, estimate: Estimate::default() }
     }
 
     /// Shows what is being done before there is anything to count.
@@ -40,7 +72,9 @@ impl Line {
             return;
         }
         self.drawn = Instant::now();
-        self.bar.set_message(describe(progress, self.start.elapsed()));
+        let elapsed = self.start.elapsed();
+        self.estimate.add(elapsed, progress.fraction);
+        self.bar.set_message(describe(progress, elapsed, self.estimate.left()));
         self.bar.tick();
     }
 
@@ -55,7 +89,7 @@ impl Line {
     }
 }
 
-fn describe(progress: &Progress, elapsed: Duration) -> String {
+fn describe(progress: &Progress, elapsed: Duration, left: Option<Duration>) -> String {
     let done = progress.complete + progress.blocked;
     let rate = done as f64 / elapsed.as_secs_f64().max(0.001);
     let mut text = format!("{} executions", HumanCount(done));
@@ -63,13 +97,11 @@ fn describe(progress: &Progress, elapsed: Duration) -> String {
         text += &format!(" ({} blocked)", HumanCount(progress.blocked));
     }
     text += &format!(", {}/s, {}s, depth {}", HumanCount(rate as u64), elapsed.as_secs(), progress.depth);
-    if progress.fraction > 0.0 && progress.fraction < 1.0 && elapsed >= SETTLING {
-        let left = elapsed.as_secs_f64() * (1.0 - progress.fraction) / progress.fraction;
-        text += &format!(", about {:.3}% done", 100.0 * progress.fraction);
-        // Longer estimates are worth nothing to anybody.
-        if left < 1e7 {
-            text += &format!(", {} left", HumanDuration(Duration::from_secs_f64(left)));
-        }
+    if progress.fraction > 0.0 && progress.fraction < 1.0 {
+        text += &format!(", {:.1}% of what is known", 100.0 * progress.fraction);
+    }
+    if let Some(left) = left {
+        text += &format!(", {} left", HumanDuration(left));
     }
     text
 }
@@ -79,11 +111,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_appears_once_it_can_be_trusted() {
+    fn the_line_has_all_figures() {
         let progress = Progress { complete: 900, blocked: 100, depth: 17, fraction: 0.25 };
-        let early = describe(&progress, Duration::from_millis(500));
-        assert_eq!(early, "1,000 executions (100 blocked), 2,000/s, 0s, depth 17");
-        let later = describe(&progress, Duration::from_secs(10));
-        assert_eq!(later, "1,000 executions (100 blocked), 100/s, 10s, depth 17, about 25.000% done, 30 seconds left");
+        let text = describe(&progress, Duration::from_secs(10), Some(Duration::from_secs(30)));
+        let expected = "1,000 executions (100 blocked), 100/s, 10s, depth 17, 25.0% of what is known, 30 seconds left";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_estimate_is_given_only_while_the_part_that_is_done_grows() {
+        let estimate = |samples: &[(u64, f64)]| {
+            let mut estimate = Estimate::default();
+            samples.iter().for_each(|&(at, fraction)| estimate.add(Duration::from_secs(at), fraction));
+            estimate.left().map(|left| left.as_secs_f64().round() as u64)
+        };
+        assert_eq!(estimate(&[(1, 0.1)]), None, "a single sample says nothing");
+        assert_eq!(estimate(&[(1, 0.1), (2, 0.2)]), None, "nor does a short time");
+        assert_eq!(estimate(&[(0, 0.0), (10, 0.5), (15, 0.6)]), Some(20), "old samples are forgotten");
+        assert_eq!(estimate(&[(0, 0.5), (5, 0.4)]), None, "new parts have come up");
     }
 }

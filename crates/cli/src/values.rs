@@ -7,7 +7,7 @@ pub const MODELS: &[&str] = &["sc"];
 /// The engines.
 pub const ENGINES: &[&str] = &["trace"];
 /// The reductions that can be switched on.
-pub const REDUCTIONS: &[&str] = &["purity", "await", "ifaa", "observers"];
+pub const REDUCTIONS: &[&str] = &["ifaa", "observers", "purity", "await"];
 
 /// A memory model that is available.
 pub fn model(text: &str) -> Result<String, String> {

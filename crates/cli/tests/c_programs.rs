@@ -178,7 +178,7 @@ fn check_violations(report: &Value, expected: &Expected, path: &Path) -> Result<
     }
     for kinds in &expected.kinds {
         let fits = |v: &&Value| v["kind"].as_str().is_some_and(|kind| kinds.split('|').any(|k| k == kind));
-        match found.iter().position(|v| fits(&v)) {
+        match found.iter().position(fits) {
             Some(at) => drop(found.remove(at)),
             None => return Err(format!("no violation `{kinds}`; {}", describe())),
         }

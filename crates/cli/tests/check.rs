@@ -8,8 +8,11 @@ use std::time::Duration;
 
 #[test]
 fn a_correct_program_is_verified() {
-    let ended = Place::with("a.c", COUNTER).run(&["check", "a.c"]);
+    let place = Place::with("a.c", COUNTER);
+    let ended = place.run(&["check", "a.c", "--reductions", "none"]);
     ended.exits_with(0).says(&["verified", "2 executions complete, 0 blocked", "sequential consistency"]);
+    let reduced = place.run(&["check", "a.c"]);
+    reduced.exits_with(0).says(&["1 execution complete, 0 blocked", "reductions ifaa, observers"]);
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn json_on_standard_output_stands_alone() {
     assert_eq!(report["model"], "sc");
     assert_eq!(report["engine"], "trace");
     assert_eq!(report["algorithm"], "optimal");
-    assert_eq!(report["reductions"], serde_json::json!([]));
+    assert_eq!(report["reductions"], serde_json::json!(["ifaa", "observers", "purity", "await"]));
     let violation = &report["violations"][0];
     assert_eq!(violation["kind"], "assertion");
     assert_eq!(violation["locations"][0]["line"], 20);
@@ -92,7 +95,16 @@ fn json_on_standard_output_stands_alone() {
 #[test]
 fn json_of_a_verified_program_has_exact_counts() {
     for (algorithm, complete) in [("optimal", 2), ("source", 2)] {
-        let ended = Place::with("a.c", COUNTER).run(&["check", "a.c", "--algorithm", algorithm, "--json", "-"]);
+        let ended = Place::with("a.c", COUNTER).run(&[
+            "check",
+            "a.c",
+            "--reductions",
+            "none",
+            "--algorithm",
+            algorithm,
+            "--json",
+            "-",
+        ]);
         let report = ended.exits_with(0).json();
         assert_eq!(report["verdict"], "verified");
         assert_eq!(report["executions"]["complete"], complete);
@@ -148,7 +160,7 @@ fn all_lists_distinct_violations() {
 #[test]
 fn limits_make_the_answer_incomplete() {
     let place = Place::with("a.c", COUNTER);
-    let ended = place.run(&["check", "a.c", "--max-executions", "1"]);
+    let ended = place.run(&["check", "a.c", "--reductions", "none", "--max-executions", "1"]);
     ended.exits_with(4).says(&["incomplete", "--max-executions"]);
     place.run(&["check", "a.c", "--max-events", "3"]).exits_with(4).says(&["incomplete", "--max-events"]);
 }
@@ -158,7 +170,7 @@ const ENDLESS: &str = r#"
     #include <pthread.h>
     #include <stdatomic.h>
     atomic_int x;
-    void *worker(void *arg) { for (int i = 0; i < 20; i++) x += 1; return 0; }
+    void *worker(void *arg) { for (int i = 0; i < 20; i++) x = x + 1; return 0; }
     int main(void) {
         pthread_t t[4];
         for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, worker, 0);
@@ -306,7 +318,7 @@ fn the_printed_form_of_a_program_can_be_checked() {
     let place = Place::with("a.c", COUNTER);
     let printed = place.run(&["ir", "a.c"]);
     place.write("a.sir", &printed.exits_with(0).out);
-    let report = place.run(&["check", "a.sir", "--json", "-"]).exits_with(0).json();
+    let report = place.run(&["check", "a.sir", "--reductions", "none", "--json", "-"]).exits_with(0).json();
     assert_eq!(report["executions"]["complete"], 2);
     let raw = place.run(&["ir", "--raw", "a.c"]);
     assert!(raw.exits_with(0).out.contains("alloca"), "before the passes, variables are in memory\n{raw}");

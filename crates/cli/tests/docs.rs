@@ -11,7 +11,9 @@ const SCHEMA: &str = include_str!("../../../docs/json-schema.md");
 /// All `--options` in a text.
 fn options(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let words = text.split(|c: char| !is_part(c)).filter(|word| word.len() > 3 && word.starts_with("--"));
+    let is_option =
+        |word: &&str| word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()));
+    let words = text.split(|c: char| !is_part(c)).filter(is_option);
     words.map(str::to_owned).collect()
 }
 
@@ -49,6 +51,19 @@ fn the_examples_do_what_the_readme_says() {
     let broken = place.run(&["check", &example("work_queue.c")]);
     broken.exits_with(1).says(&["error[deadlock]", "not_empty"]);
     place.run(&["check", &example("work_queue_fixed.c")]).exits_with(0).says(&["verified"]);
+}
+
+#[test]
+fn the_report_in_the_readme_is_a_real_one() {
+    let place = Place::new();
+    let trace = place.path("t.json").display().to_string();
+    let mut command = common::check_in_workspace();
+    command.args(["examples/work_queue.c", "-D", "JOBS=1", "--trace", &trace]);
+    let ended = common::finish(command);
+    let report = ended.exits_with(1).out.split("Replay:").next().unwrap_or_default();
+    let is_missing = |line: &&str| !line.is_empty() && !README.contains(&format!("    {line}\n"));
+    let missing: Vec<&str> = report.lines().filter(is_missing).collect();
+    assert!(missing.is_empty(), "the README lacks {missing:#?}");
 }
 
 #[test]

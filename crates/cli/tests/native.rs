@@ -58,6 +58,9 @@ fn run_in_machine(module: &Module) -> Result<Shown, String> {
 /// Compares the three runs of a program.
 fn compare(program: &Path) -> Result<(), String> {
     let native = run_natively(program)?;
+    if native.output.is_empty() {
+        return Err("prints nothing that could be compared".to_owned());
+    }
     let loaded = selvedge_llvm::load_quietly(&[program.to_owned()], &ClangOptions::default());
     let mut module = loaded.map_err(|error| error.to_string())?.module;
     same(&native, &run_in_machine(&module)?).map_err(|why| format!("as it was read: {why}"))?;

@@ -1,7 +1,7 @@
 //! Names for memory accesses: `queue->tail`, `buf[i]`, `node->next->val`, `*p`, `counter`.
 //!
 //! An address is traced back through the instructions that computed it to a variable that the debug information knows.
-//! On the way it is a [`Place`]: an object (or what a pointer points to), its source-level type, and a byte offset that
+//! On the way it is a `Place`: an object (or what a pointer points to), its source-level type, and a byte offset that
 //! is not yet resolved. The offset is resolved against the *source-level* type, not LLVM's, for two reasons: optimised
 //! code computes addresses in bytes, and LLVM drops computations of offset zero, so that the first member of a struct
 //! and the struct itself have one address; the size of the access then tells them apart.
@@ -10,8 +10,8 @@
 //! was; events carry addresses and values for that.
 
 use crate::ast::{
-    BinaryOp, Block, CastOp, ConstId, ConstantKind, DebugKind, Expression, Instruction, LocalId, Metadata, Module, Op,
-    Operand, OperandKind, SymbolId,
+    BinaryOp, Block, Call, CastOp, ConstId, ConstantKind, DebugKind, Expression, Instruction, LocalId, Metadata,
+    Module, Op, Operand, OperandKind, SymbolId,
 };
 use crate::debug_info::{DebugInfo, Variable, size_of_type};
 use crate::layout::Extents;
@@ -150,6 +150,9 @@ impl<'m, 'a> AccessPaths<'m, 'a> {
                 self.index(context, place, *source, indices, depth)
             }
             Some(Op::Cast { op: CastOp::Bitcast | CastOp::AddrSpaceCast, a }) => self.place(context, *a, depth + 1),
+            Some(Op::Call(call)) if is_address_of_operand(context.module, call) => {
+                self.place(context, call.args.first()?.value, depth + 1)
+            }
             Some(Op::Alloca { .. }) => None,
             _ => {
                 let name = self.name(context, address, depth + 1)?;
@@ -311,6 +314,20 @@ fn callee_result<'m, 'a>(
     debug.result_type(subprogram, program)
 }
 
+/// Whether a call yields the address that it is given, or the current thread's address of the same variable.
+fn is_address_of_operand(module: &Module<'_>, call: &Call<'_>) -> bool {
+    let OperandKind::Const(id) = call.callee.kind else {
+        return false;
+    };
+    let ConstantKind::Symbol(symbol) = module.constant(id).kind else {
+        return false;
+    };
+    let name = module.symbols[symbol.index()].name;
+    ["llvm.threadlocal.address", "llvm.launder.invariant.group", "llvm.strip.invariant.group"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
 /// A constant index, read as signed.
 fn constant_index(module: &Module<'_>, operand: Operand<'_>) -> Option<i64> {
     let OperandKind::Const(id) = operand.kind else {
@@ -399,7 +416,8 @@ fn descend(program: &ir::Module, place: &mut Place, size: u64) -> bool {
     };
     match &program.types[ty] {
         ir::DebugType::Record { fields, union, .. } => {
-            let inside = |f: &&ir::Field| f.offset <= offset && offset + size <= f.offset.saturating_add(f.size);
+            let inside =
+                |f: &&ir::Field| f.offset <= offset && offset.saturating_add(size) <= f.offset.saturating_add(f.size);
             let exact = fields.iter().filter(inside).find(|f| *union && f.size == size);
             let named = || fields.iter().filter(inside).find(|f| !f.name.is_empty());
             let Some(field) = exact.or_else(named).or_else(|| fields.iter().find(inside)) else {
@@ -477,7 +495,11 @@ fn bit_fields(program: &ir::Module, place: &Place, size: u64) -> Option<Name> {
     let offset = u64::try_from(place.offset).ok()?;
     let names: Vec<&str> = fields
         .iter()
-        .filter(|f| f.offset < offset + size && offset < f.offset + f.size.max(1) && !f.name.is_empty())
+        .filter(|f| {
+            f.offset < offset.saturating_add(size)
+                && offset < f.offset.saturating_add(f.size.max(1))
+                && !f.name.is_empty()
+        })
         .map(|f| f.name.as_str())
         .collect();
     match names[..] {
@@ -499,6 +521,7 @@ fn byte_offset(place: Place) -> Option<Name> {
 
 /// Applies an index that is known at run time only, in steps of `stride` bytes.
 fn subscript(program: &ir::Module, mut place: Place, stride: u64, index: &str) -> Option<Place> {
+    i64::try_from(stride).ok()?;
     for _ in 0..MAX_DEPTH {
         let Some(ty) = place.ty else {
             break;

@@ -83,7 +83,7 @@ impl DataLayout {
                 let unknown = || format!("the data layout `{part}`");
                 let bits: u32 = number.parse().map_err(|_| unknown())?;
                 let align: u32 = rest.first().and_then(|a| a.parse().ok()).ok_or_else(unknown)?;
-                if align % 8 != 0 || !(align / 8).max(1).is_power_of_two() {
+                if !align.is_multiple_of(8) || !(align / 8).max(1).is_power_of_two() {
                     return Err(unknown());
                 }
                 let table = match letter {
@@ -120,6 +120,9 @@ fn architecture(triple: &str, offset: u32) -> Parsed<Architecture> {
     match triple.split('-').next().unwrap_or("") {
         "x86_64" | "amd64" | "x86_64h" if triple.contains("gnux32") => {
             Err(Fault::unsupported(offset, format!("the target `{triple}`: pointers must be 64 bits wide")))
+        }
+        _ if triple.contains("-windows") || triple.contains("-win32") => {
+            Err(Fault::unsupported(offset, format!("the target `{triple}`: Windows is not supported")))
         }
         "" | "x86_64" | "amd64" | "x86_64h" => Ok(Architecture::X86_64),
         "aarch64" | "arm64" => Ok(Architecture::Aarch64),
@@ -297,6 +300,7 @@ mod tests {
             "target triple = \"i386-pc-linux-gnu\"",
             "target triple = \"riscv64-unknown-linux-gnu\"",
             "target triple = \"x86_64-linux-gnux32\"",
+            "target triple = \"x86_64-pc-windows-msvc\"",
             "target datalayout = \"E-m:e-i64:64\"",
             "target datalayout = \"e-p:32:32\"",
             "target datalayout = \"e-q:7\"",

@@ -167,7 +167,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads a token and the offset at which it starts.
-    pub fn next(&mut self) -> Parsed<(Token<'a>, u32)> {
+    pub fn next_token(&mut self) -> Parsed<(Token<'a>, u32)> {
         self.skip_blank();
         let start = self.at;
         let token = self.token(start)?;
@@ -413,7 +413,7 @@ mod tests {
         let mut lexer = Lexer::new(text);
         let mut out = Vec::new();
         loop {
-            match lexer.next() {
+            match lexer.next_token() {
                 Ok((Token::Eof, _)) => return out,
                 Ok((token, _)) => out.push(token),
                 Err(fault) => panic!("{}", fault.message),
@@ -489,13 +489,13 @@ mod tests {
     #[test]
     fn an_endless_string_is_a_fault_at_its_quote() {
         let mut lexer = Lexer::new("  \"abc");
-        let fault = lexer.next().expect_err("the string has no end");
+        let fault = lexer.next_token().expect_err("the string has no end");
         assert_eq!(fault.offset, 2);
     }
 
     #[test]
     fn a_character_that_is_not_ascii_is_a_fault() {
         let mut lexer = Lexer::new("é");
-        assert!(lexer.next().is_err());
+        assert!(lexer.next_token().is_err());
     }
 }

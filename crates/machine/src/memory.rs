@@ -19,7 +19,8 @@
 use crate::{Addr, ThreadId};
 use selvedge_ir::EntityRef;
 
-const PAGE_BITS: u32 = 12;
+/// Objects start at multiples of two to this power.
+pub const PAGE_BITS: u32 = 12;
 const SPACE_BITS: u32 = 38;
 /// Objects are at most this large.
 pub const MAX_OBJECT: u64 = 1 << 30;

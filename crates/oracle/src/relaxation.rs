@@ -2,7 +2,7 @@
 //!
 //! Two relaxations of the dependence relation, alone or together:
 //!
-//! - *ifaa* ("Awaiting for Godot", FMCAD 2023, Sec. II-C): two read-modify-writes of the same bytes whose old values are
+//! - *ifaa* ("Awaiting for Godot", FMCAD 2022, Sec. II-C): two read-modify-writes of the same bytes whose old values are
 //!   not used are independent if their operations commute (sums and differences; and, or, xor, minimum and maximum with
 //!   themselves), and neither waits;
 //! - *observers* (Aronis, Jonsson, Lång, Sagonas, "Optimal Dynamic Partial Order Reduction with Observers", TACAS 2018):

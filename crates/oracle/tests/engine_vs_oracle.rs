@@ -11,7 +11,7 @@ use selvedge_oracle::generate::profile;
 fn agree(name: &str, programs: u64) {
     let profile = profile(name).expect("the profile exists");
     // A few programs with many interleavings, and many with few.
-    for (seed, programs, max_executions) in [(0, programs / 20, 10_000), (1_000_000, programs, 400)] {
+    for (seed, programs, max_executions) in [(0, programs / 40, 10_000), (1_000_000, programs, 400)] {
         let plan = Plan { profile, seed, programs, time: None, max_executions, modes: MODES };
         let report = fuzz(&plan, &common::engine);
         if let Some(failure) = report.failure {

@@ -1,6 +1,6 @@
 //! Optimal-DPOR and Source-DPOR.
 //!
-//! Optimal-DPOR as in Algorithm 1 of "Awaiting for Godot" (FMCAD 2023), which extends Abdulla et al. (POPL 2014, JACM
+//! Optimal-DPOR as in Algorithm 1 of "Awaiting for Godot" (FMCAD 2022), which extends Abdulla et al. (POPL 2014, JACM
 //! 2017) by events that can be blocked. Source-DPOR (ibid.) is the same exploration with wakeup trees of depth one.
 //!
 //! | paper | here |

@@ -19,7 +19,7 @@ use crate::reversal::notdep;
 use crate::trace::{Event, EventId, NONE, Race, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Done, Op};
+use selvedge_machine::{Access, AccessKind, Op};
 use smallvec::SmallVec;
 
 impl Trace {
@@ -61,14 +61,19 @@ impl Trace {
         observer
     }
 
-    /// The newest event before `e` that writes some of these bytes.
+    /// The newest event before `e` that writes some of these bytes; none if they are dead.
     fn newest_write(&self, e: EventId, addr: u64, len: u32) -> Option<EventId> {
-        (0..e.index()).rev().map(EventId::new).find(|&f| {
-            let writes = |(access, done): (&Access, &Done)| {
-                done.new.is_some() && overlap(addr, len, access.addr.0, u32::from(access.size))
-            };
-            self.accesses(f).any(writes)
-        })
+        let writes = |f: &EventId| {
+            let overlaps = |access: &Access| overlap(addr, len, access.addr.0, u32::from(access.size));
+            self.accesses(*f).any(|(access, done)| done.new.is_some() && overlaps(access))
+        };
+        let older = (0..e.index()).rev().map(EventId::new);
+        older.take_while(|f| !self.frees(*f, addr, len)).find(writes)
+    }
+
+    /// Whether an event ends the life of some of these bytes.
+    fn frees(&self, f: EventId, addr: u64, len: u32) -> bool {
+        matches!(self.event(f).op, Op::Free { addr: start, size } if overlap(addr, len, start.0, size as u32))
     }
 
     fn order_after_conflicts(&mut self, events: &[Event], event: &Event, id: u32, observer: &[u32]) {
@@ -109,7 +114,8 @@ impl Trace {
             if self.exposed_reads(f).any(touches) {
                 readers.push(f);
             }
-            if self.accesses(f).any(|(access, done)| done.new.is_some() && touches(access)) {
+            let overwrites = self.accesses(f).any(|(access, done)| done.new.is_some() && touches(access));
+            if overwrites || self.frees(f, addr, len) {
                 break;
             }
         }

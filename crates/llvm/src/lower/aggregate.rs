@@ -122,20 +122,20 @@ impl<'a> FunctionLowering<'_, '_, 'a> {
         if total(&from) != total(&to) {
             return unsupported("a conversion between types of different sizes");
         }
-        let ints: Vec<ir::Operand> = a.iter().zip(&from).map(|(&a, &ty)| self.to_int(ty, a)).collect();
+        let ints: Vec<ir::Operand> = a.iter().zip(&from).map(|(&a, &ty)| self.as_int(ty, a)).collect();
         let mut out = Scalars::new();
         let mut position = 0;
         for &ty in &to {
             let int = ir::Type::Int(ty.bits() as u8);
             let bits = self.gather(&from, &ints, position, int);
-            out.push(self.from_int(ty, bits));
+            out.push(self.out_of_int(ty, bits));
             position += ty.bits();
         }
         Ok(out)
     }
 
     /// A scalar as an integer of its width.
-    pub(super) fn to_int(&mut self, ty: ir::Type, a: ir::Operand) -> ir::Operand {
+    pub(super) fn as_int(&mut self, ty: ir::Type, a: ir::Operand) -> ir::Operand {
         let int = ir::Type::Int(ty.bits() as u8);
         match ty {
             ir::Type::Int(_) => a,
@@ -145,7 +145,7 @@ impl<'a> FunctionLowering<'_, '_, 'a> {
     }
 
     /// An integer as a scalar of its width.
-    pub(super) fn from_int(&mut self, ty: ir::Type, a: ir::Operand) -> ir::Operand {
+    pub(super) fn out_of_int(&mut self, ty: ir::Type, a: ir::Operand) -> ir::Operand {
         let int = ir::Type::Int(ty.bits() as u8);
         match ty {
             ir::Type::Int(_) => a,

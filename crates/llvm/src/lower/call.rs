@@ -23,6 +23,9 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         if let Some(name) = attributes.unsupported {
             return unsupported(format!("a call with the attribute `{name}`"));
         }
+        if call.forwards_variadic {
+            return unsupported("a call that passes on the variadic arguments of its function");
+        }
         if let OperandKind::Asm(asm) = call.callee.kind {
             return self.inline_asm(asm, call, instruction.ty);
         }

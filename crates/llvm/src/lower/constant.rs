@@ -92,7 +92,7 @@ pub(crate) fn wide_limbs(text: &str, bits: u32) -> Vec<u64> {
             (*limb, carry) = (negated, overflow);
         }
     }
-    if bits % 64 != 0
+    if !bits.is_multiple_of(64)
         && let Some(last) = limbs.last_mut()
     {
         *last &= (1 << (bits % 64)) - 1;

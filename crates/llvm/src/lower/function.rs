@@ -232,15 +232,23 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
         self.block = self.blocks[n].expect("every block in the order was given a block");
         let source = self.source;
         let mut phis_over = false;
+        let mut refused = None;
         for instruction in &source.blocks[n].instructions {
             match &instruction.op {
                 Op::Debug(_) => continue,
                 Op::Phi(_) if phis_over => {
                     return Err(Fault::syntax(instruction.offset, "a phi must stand at the start of its block"));
                 }
-                Op::Phi(_) => self.declare_phi(instruction)?,
+                Op::Phi(_) => match self.declare_phi(instruction) {
+                    Ok(()) => {}
+                    Err(Stop::Fault(fault)) => return Err(fault),
+                    Err(Stop::Unsupported(feature)) => refused = Some(feature),
+                },
                 _ => {
                     phis_over = true;
+                    if let Some(feature) = refused.take() {
+                        self.emit(ir::InstKind::Unsupported { feature }, &[]);
+                    }
                     self.lower_instruction(n, instruction)?;
                 }
             }
@@ -248,13 +256,11 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
         Ok(())
     }
 
-    fn declare_phi(&mut self, instruction: &'m Instruction<'a>) -> Parsed<()> {
+    /// Makes the phis for the scalars of one of LLVM's; none if its type has no shape.
+    fn declare_phi(&mut self, instruction: &'m Instruction<'a>) -> Lowered<()> {
         self.set_location(instruction);
-        let shape = match self.unit.shape(instruction.ty) {
-            Ok(shape) => shape,
-            Err(Stop::Unsupported(feature)) => return Err(Fault::unsupported(instruction.offset, feature)),
-            Err(Stop::Fault(fault)) => return Err(fault),
-        };
+        self.define(instruction, Scalars::new());
+        let shape = self.unit.shape(instruction.ty)?;
         let mut scalars = Scalars::new();
         for leaf in shape.leaves.iter() {
             let inst =
@@ -290,6 +296,9 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
                 let Some(&(value, _)) = incoming.iter().find(|&&(_, label)| label == own) else {
                     return Err(Fault::syntax(instruction.offset, "this phi lacks a predecessor").into());
                 };
+                if self.unit.shape(instruction.ty).is_err() {
+                    continue;
+                }
                 let scalars = self.operand(value)?;
                 for scalar in scalars {
                     self.pending_phi(block, place, scalar);
@@ -322,6 +331,7 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
 
     fn lower_instruction(&mut self, n: usize, instruction: &'m Instruction<'a>) -> Parsed<()> {
         self.set_location(instruction);
+        let pending = self.pending.len();
         let result = if instruction.op.is_terminator() {
             self.terminator(n, instruction)
         } else {
@@ -331,6 +341,8 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             Ok(()) => Ok(()),
             Err(Stop::Fault(fault)) => Err(fault),
             Err(Stop::Unsupported(feature)) => {
+                // A terminator that is replaced has no successors, so their phis have no arguments from here.
+                self.pending.truncate(pending);
                 self.unsupported(instruction, feature);
                 Ok(())
             }

@@ -12,6 +12,9 @@ use crate::lexer::unescape;
 use crate::types::{Type, TypeId};
 use selvedge_ir as ir;
 
+/// How far from its start a global may have initial bytes other than zero.
+const MAX_INITIAL_BYTES: u64 = 1 << 28;
+
 /// Gives the globals of a module their initial bytes.
 pub(super) fn lower_globals(unit: &Unit<'_, '_>, bodies: &Bodies, program: &mut Program) -> Parsed<()> {
     for &(index, id) in &bodies.globals {
@@ -63,8 +66,8 @@ impl Writer<'_, '_, '_> {
             }
             ConstantKind::Parts(parts) => {
                 for (n, &part) in parts.iter().enumerate() {
-                    let at = self.part_offset(constant.ty, n, constant.offset)?;
-                    self.write(part, offset.saturating_add(at))?;
+                    let at = self.part_offset(offset, constant.ty, n, constant.offset)?;
+                    self.write(part, at)?;
                 }
                 Ok(())
             }
@@ -72,7 +75,7 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    fn part_offset(&self, ty: TypeId, n: usize, at: u32) -> Parsed<u64> {
+    fn part_offset(&self, base: u64, ty: TypeId, n: usize, at: u32) -> Parsed<u64> {
         let types = &self.unit.module.types;
         let offset = match types.resolved(ty) {
             Type::Struct { .. } => self.unit.extents.field_offset(types, ty, n),
@@ -87,7 +90,7 @@ impl Writer<'_, '_, '_> {
         };
         // An initialiser is no longer than its text, but the gaps between its parts may be.
         match offset {
-            Some(offset) if offset < 1 << 32 => Ok(offset),
+            Some(offset) if base.saturating_add(offset) < MAX_INITIAL_BYTES => Ok(base + offset),
             _ => Err(Fault::unsupported(at, "this initial value")),
         }
     }

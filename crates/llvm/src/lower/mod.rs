@@ -23,7 +23,7 @@
 //! | `asm.rs` | the few inline assembly texts whose meaning is known |
 //! | `intrinsic.rs`, `math.rs` | LLVM's intrinsics |
 //!
-//! Two ways to fail are kept apart by [`Stop`]: a *fault* means that the text is not a valid program and ends the
+//! Two ways to fail are kept apart by `Stop`: a *fault* means that the text is not a valid program and ends the
 //! lowering; *unsupported* ends the lowering of one instruction only.
 
 mod aggregate;

@@ -136,7 +136,7 @@ impl Unit<'_, '_> {
                 // Elements of a vector are adjacent in bits, not padded as those of an array.
                 *in_memory &= bits % 8 == 0;
                 for n in 0..u64::from(*length) {
-                    self.add_leaves(*element, offset + n * (bits / 8), leaves, in_memory)?;
+                    self.add_leaves(*element, offset.saturating_add(n * (bits / 8)), leaves, in_memory)?;
                 }
             }
             Type::Struct { fields, .. } => {
@@ -182,7 +182,7 @@ fn add_limbs(bits: u32, offset: u64, leaves: &mut Vec<Leaf>) {
     while left > 64 {
         leaves.push(Leaf { ty: ir::Type::I64, offset: at });
         left -= 64;
-        at += 8;
+        at = at.saturating_add(8);
     }
     leaves.push(Leaf { ty: ir::Type::Int(left as u8), offset: at });
 }

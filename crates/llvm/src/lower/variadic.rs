@@ -89,7 +89,7 @@ impl<'a> FunctionLowering<'_, '_, 'a> {
                 }
                 let value = self.load_plain(pointer, leaf.offset as i64, leaf.ty);
                 let int = ir::Type::Int(leaf.ty.bits() as u8);
-                let value = self.to_int(leaf.ty, value);
+                let value = self.as_int(leaf.ty, value);
                 let value = self.resize(int, ir::Type::I64, value);
                 let value = self.binary(ir::BinaryOp::Shl, ir::Type::I64, value, Const(8 * within));
                 word = match word {

@@ -67,13 +67,13 @@ impl<'a> Parser<'a> {
         };
         let callee = self.callee()?;
         let at = self.start;
-        let args = self.arguments()?;
+        let (args, forwards_variadic) = self.arguments()?;
         if let Some(signature) = signature {
             self.check_arguments(signature, &args, at)?;
         }
         let attributes = self.function_attributes()?;
         let bundles = self.operand_bundles()?;
-        Ok((Call { callee, signature, args, attributes, bundles }, result))
+        Ok((Call { callee, signature, args, attributes, bundles, forwards_variadic }, result))
     }
 
     fn callee(&mut self) -> Parsed<Operand<'a>> {
@@ -87,13 +87,15 @@ impl<'a> Parser<'a> {
         Ok(Operand { ty: TypeTable::PTR, kind: OperandKind::Asm(InlineAsm { template, constraints }) })
     }
 
-    fn arguments(&mut self) -> Parsed<Vec<Argument<'a>>> {
+    fn arguments(&mut self) -> Parsed<(Vec<Argument<'a>>, bool)> {
         self.expect(b'(')?;
         let mut args = Vec::new();
+        let mut forwards = false;
         self.list_until(b')', |p| {
             // `musttail` in a variadic function forwards the rest.
             if p.token == Token::Ellipsis {
-                return Err(crate::error::Fault::unsupported(p.start, "a call that forwards variadic arguments"));
+                forwards = true;
+                return p.bump();
             }
             let ty = p.value_type()?;
             if ty == TypeTable::METADATA {
@@ -109,7 +111,7 @@ impl<'a> Parser<'a> {
             args.push(Argument { value, attributes });
             Ok(())
         })?;
-        Ok(args)
+        Ok((args, forwards))
     }
 
     fn check_arguments(&self, signature: TypeId, args: &[Argument<'a>], at: u32) -> Parsed<()> {

@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
                     self.bump()?;
                     self.typed_constant()?;
                 }
-                Token::MetadataName(_) => self.attachments(|name, value| {
+                Token::MetadataName(_) if self.peek() != Token::Mark(b'=') => self.attachments(|name, value| {
                     if name == "dbg" {
                         function.debug = Some(value);
                     }

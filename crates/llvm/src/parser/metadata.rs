@@ -165,9 +165,12 @@ impl<'a> Parser<'a> {
         Ok(Metadata::Word(&self.text[at as usize..self.previous_end as usize]))
     }
 
-    /// Attachments without commas, as globals and functions have them: `!dbg !7 !prof !8`. Calls `found` for each.
+    /// Attachments without commas, as functions have them: `!dbg !7 !prof !8`. Calls `found` for each. A name before `=`
+    /// is no attachment but the next entity, named metadata.
     pub(super) fn attachments(&mut self, mut found: impl FnMut(&'a str, Metadata<'a>)) -> Parsed<()> {
-        while let Token::MetadataName(name) = self.token {
+        while let Token::MetadataName(name) = self.token
+            && self.peek() != Token::Mark(b'=')
+        {
             self.bump()?;
             let value = self.metadata_node_or_number()?;
             found(name, value);

@@ -14,7 +14,7 @@
 //! | `call.rs` | calls, invokes and debug intrinsics |
 //! | `check.rs` | what must hold of the whole module |
 //!
-//! Recursion is bounded by [`MAX_DEPTH`], so that no input can exhaust the stack.
+//! Recursion is bounded by `MAX_DEPTH`, so that no input can exhaust the stack.
 
 mod attributes;
 mod call;
@@ -94,14 +94,14 @@ impl<'a> Parser<'a> {
     /// Goes to the next token.
     fn bump(&mut self) -> Parsed<()> {
         self.previous_end = self.lexer.offset();
-        (self.token, self.start) = self.lexer.next()?;
+        (self.token, self.start) = self.lexer.next_token()?;
         Ok(())
     }
 
     /// The token after the current one.
     fn peek(&self) -> Token<'a> {
         let mut ahead = self.lexer;
-        match ahead.next() {
+        match ahead.next_token() {
             Ok((token, _)) => token,
             Err(_) => Token::Eof,
         }

@@ -203,7 +203,9 @@ impl<'a> Parser<'a> {
 
     fn variable(&mut self, symbol: SymbolId, linkage: Option<Linkage>, thread_local: bool, at: u32) -> Parsed<()> {
         let address_space = if self.eat_word("addrspace")? { self.address_space_number()? } else { 0 };
-        self.eat_word("externally_initialized")?;
+        if self.is_word("externally_initialized") {
+            return Err(Fault::unsupported(self.start, "a variable that something outside the program initialises"));
+        }
         let constant = match self.token {
             Token::Word("global") => false,
             Token::Word("constant") => true,

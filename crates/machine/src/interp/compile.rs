@@ -514,7 +514,8 @@ impl Encoder<'_> {
         if !self.edge_needs_code(from, to) {
             return to.index() as Pc;
         }
-        if let Some(stub) = self.stubs.iter().find(|stub| stub.from == from && stub.to == to) {
+        let of_this_branch = self.stubs.iter().rev().take_while(|stub| stub.from == from);
+        if let Some(stub) = of_this_branch.into_iter().find(|stub| stub.to == to) {
             return stub.label as Pc;
         }
         let label = self.labels.len();

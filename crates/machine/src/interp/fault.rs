@@ -6,6 +6,7 @@
 
 use super::Interpreter;
 use super::exec::Trap;
+use super::naming::quoted;
 use crate::memory::{Object, ObjectId, ObjectKind};
 use crate::{Addr, Bound, Fault, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind};
 use selvedge_ir::{DebugType, EntityRef, FuncId, GlobalId};
@@ -78,8 +79,8 @@ impl Interpreter {
         let name = quoted(&self.name_touched(id, addr, size).text);
         let message = match object.kind {
             ObjectKind::Stack => {
-                let function = self.place_of(object.tag).function;
-                let function = if function.is_empty() { "its function".into() } else { format!("`{function}`") };
+                let function = self.program.function_of(object.tag).map(|func| &func.source_name);
+                let function = function.map_or_else(|| "its function".to_string(), |name| format!("`{name}`"));
                 format!("{act} {name} after {function} has returned")
             }
             _ => format!("{act} {name} after it was freed"),
@@ -94,20 +95,39 @@ impl Interpreter {
         if let Some(stop) = self.undefined(id, object) {
             return stop;
         }
+        let path = self.path_of(id).map_or_else(|| bytes(size), |path| format!("`{path}`"));
+        if let Some((next, gap)) = self.object_just_behind(object, addr) {
+            let what = quoted(&self.name_of_address(next.base));
+            let message = format!("{act} {path}, {} before the start of {what}", bytes(gap));
+            return self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(next));
+        }
         let offset = addr.0.wrapping_sub(object.base.0);
         let message = match self.variable(object) {
+            Some((variable, _)) if offset < object.size => {
+                let act = act.split(' ').next().unwrap_or(act);
+                let extent = self.extent(object);
+                format!("{act} of {} goes beyond the end of `{variable}`, which has {extent}", bytes(size))
+            }
             Some((variable, _)) => {
-                let part = self.name_touched(id, addr, size).text;
-                format!("{act} {} is outside of `{variable}`, which has {}", quoted(&part), self.extent(object))
+                let part = quoted(&self.name_touched(id, addr, size).text);
+                format!("{act} {part}, which is outside of `{variable}` with its {}", self.extent(object))
             }
             None => {
-                let path = self.path_of(id).map_or_else(String::new, |path| format!("`{path}`: "));
                 let what = if object.kind == ObjectKind::Stack { "a local object" } else { "a heap object" };
-                format!("{act} {path}{size} bytes at byte {offset} of {what} of {} bytes", object.size)
+                format!("{act} {path}: {} at byte {offset} of {what} of {}", bytes(size), bytes(object.size))
             }
         };
-        let more = self.allocation(object);
-        self.violation_with(id, ViolationKind::OutOfBounds, message, more)
+        self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(object))
+    }
+
+    /// The next object, if an address behind the end of an object is closer to that one, and how far from it.
+    fn object_just_behind(&self, object: &Object, addr: Addr) -> Option<(&Object, u64)> {
+        let behind = addr.0.checked_sub(object.base.0 + object.size)?;
+        let page = 1 << crate::memory::PAGE_BITS;
+        let end = object.base.0 + (object.size / page + 1) * page;
+        let gap = end.checked_sub(addr.0).filter(|&gap| gap < behind)?;
+        let next = self.memory.object(self.memory.find(Addr(end))?);
+        (next.base.0 == end).then_some((next, gap))
     }
 
     /// How large a variable is, in the words of its type.
@@ -118,7 +138,7 @@ impl Interpreter {
                 Some(name) => format!("{count} elements of type `{name}`"),
                 None => format!("{count} elements"),
             },
-            _ => format!("{} bytes", object.size),
+            _ => bytes(object.size),
         }
     }
 
@@ -270,7 +290,7 @@ impl Interpreter {
     }
 }
 
-/// A name in quotes, unless it is a description.
-fn quoted(name: &str) -> String {
-    if name.contains(' ') { name.to_string() } else { format!("`{name}`") }
+/// A number of bytes in words.
+fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".into() } else { format!("{count} bytes") }
 }

@@ -1,7 +1,7 @@
 //! What models may ask of the machine: the [`Host`] of one call.
 
 use super::Interpreter;
-use super::naming::LIBRARY;
+use super::naming::{LIBRARY, quoted};
 use super::undo::Death;
 use crate::memory::ObjectKind;
 use crate::models::{Host, ModelOptions};
@@ -116,8 +116,12 @@ impl Host for Caller<'_> {
         self.machine.place(self.thread)
     }
 
+    fn double_free(&self, addr: Addr) -> Stop {
+        self.machine.double_free(self.thread, addr)
+    }
+
     fn name_of(&self, addr: Addr) -> String {
-        self.machine.name_of_address(addr)
+        quoted(&self.machine.name_of_address(addr))
     }
 
     fn print(&mut self, text: &str) {

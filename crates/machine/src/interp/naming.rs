@@ -5,7 +5,7 @@
 //! access path of the instruction is used (`node->next`), or else the place of the allocation.
 
 use super::Interpreter;
-use super::code::{Ins, Pc, Program, Target};
+use super::code::{Func, Ins, Pc, Program, Target};
 use super::nowhere;
 use crate::memory::{Object, ObjectKind};
 use crate::{Addr, Op, Site, SourceSpan, Status, ThreadId, main_thread};
@@ -28,7 +28,18 @@ pub struct Named {
     pub pointer: bool,
 }
 
+/// A name in quotes, unless it is a description.
+pub fn quoted(name: &str) -> String {
+    if name.contains(' ') { name.to_string() } else { format!("`{name}`") }
+}
+
 impl Program {
+    /// The function whose code an instruction belongs to.
+    pub fn function_of(&self, pc: Pc) -> Option<&Func> {
+        let before = self.funcs.values().filter(|func| func.entry.is_some_and(|entry| entry <= pc));
+        before.max_by_key(|func| func.entry)
+    }
+
     /// A source position.
     pub fn span(&self, loc: LocId) -> SourceSpan {
         let Some(loc) = self.locs.get(loc) else { return nowhere() };
@@ -54,6 +65,11 @@ impl Program {
                         let _ = write!(named.text, " (byte {offset})");
                         return;
                     };
+                    // Names that start with two underscores are the library's own business: a mutex is `m`, not what
+                    // the library has in it.
+                    if field.name.starts_with("__") {
+                        return;
+                    }
                     if !field.name.is_empty() {
                         let _ = write!(named.text, ".{}", field.name);
                     }
@@ -133,6 +149,11 @@ impl Interpreter {
                 loc = self.program.locs.get(here).and_then(|loc| loc.inlined_at);
             }
         }
+        if stack.is_empty()
+            && let Some(pc) = self.undo.process.main_returned.filter(|_| id == main_thread())
+        {
+            stack.push(self.place_of(pc));
+        }
         stack
     }
 
@@ -196,6 +217,15 @@ impl Interpreter {
         }
     }
 
+    /// A few words for an object without a name: where it comes from.
+    fn short_description(&self, addr: Addr) -> Option<String> {
+        let object = self.memory.object(self.memory.find(addr)?);
+        let place = self.place_of(object.tag);
+        let file = place.file.rsplit('/').next().filter(|file| !file.is_empty())?;
+        let what = if object.kind == ObjectKind::Stack { "local object" } else { "object" };
+        Some(format!("{what} of {file}:{}", place.line))
+    }
+
     /// The access path of the instruction that a thread executes itself, in the words of the source.
     pub(super) fn path_of(&self, id: ThreadId) -> Option<&str> {
         let frame = self.threads[id.index()].frames.last().filter(|frame| !frame.is_model())?;
@@ -251,7 +281,10 @@ impl Interpreter {
             | Op::CondBroadcast { cond: addr } => (addr, u64::MAX),
             _ => return site,
         };
-        let named = self.name_touched(id, addr, size);
+        let mut named = self.name_touched(id, addr, size);
+        if named.text.contains(' ') {
+            named.text = self.short_description(addr).unwrap_or(named.text);
+        }
         let ty = self.call_pc(id).and_then(|pc| self.program.debug.get(pc as usize)).and_then(|debug| debug.ty);
         site.object = named.text;
         if !site.call.is_empty()

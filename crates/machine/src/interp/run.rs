@@ -362,6 +362,9 @@ impl Interpreter {
             let value = values.first().map_or(0, |&value| argument(thread, frame, value));
             return Ok(Some(Next::Model(value)));
         };
+        if caller.func == self.entry {
+            self.undo.process.main_returned = Some(frame.pc);
+        }
         caller.pc += 1;
         let base = caller.base as usize;
         for (n, &(register, mask)) in self.program.calls[site as usize].results.iter().enumerate() {

@@ -35,6 +35,8 @@ pub struct Process {
     pub threaded: bool,
     /// The exit status, once the process has ended.
     pub exit: Option<i32>,
+    /// Where `main` returned, once it has.
+    pub main_returned: Option<Pc>,
 }
 
 struct Mark {

@@ -149,11 +149,11 @@ fn freeable(call: &mut Call<'_>, addr: Addr) -> Answer {
         let (kind, what) = match (kind, alive) {
             (ObjectKind::Heap, true) if base == addr => return Ok(size),
             (ObjectKind::Heap, true) => (ViolationKind::InvalidFree, "is freed by a pointer that is not its start"),
-            (ObjectKind::Heap, false) => (ViolationKind::DoubleFree, "is freed twice"),
+            (ObjectKind::Heap, false) => return Err(host.double_free(addr)),
             _ => (ViolationKind::InvalidFree, "is freed, but was not allocated on the heap"),
         };
         let name = host.name_of(addr);
-        Err(host.violation(kind, format!("`{name}` {what}")))
+        Err(host.violation(kind, format!("{name} {what}")))
     })
 }
 

@@ -281,10 +281,10 @@ impl Call<'_> {
         Err(Pause::Stop(self.host.violation(kind, message.into())))
     }
 
-    /// A misused lock, thread or other object of synchronisation; `{}` in the message stands for the object's name.
+    /// A misused lock, thread or other object of synchronisation; "`{}`" in the message stands for the object's name.
     pub fn misuse<T>(&self, object: Addr, message: &str) -> Answer<T> {
         let name = self.host.name_of(object);
-        self.violation(ViolationKind::LockMisuse, message.replace("{}", &name))
+        self.violation(ViolationKind::LockMisuse, message.replace("`{}`", &name))
     }
 
     /// An unsupported feature at the call site.

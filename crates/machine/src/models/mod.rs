@@ -194,7 +194,9 @@ pub trait Host {
     fn unsupported(&self, feature: String) -> Stop;
     /// The call site.
     fn place(&self) -> SourceSpan;
-    /// The name of the object at an address in the words of the source, for messages.
+    /// The violation that a `free` of a dead heap object is.
+    fn double_free(&self, addr: Addr) -> Stop;
+    /// What is at an address, for messages: a name of the source in quotes, or a description.
     fn name_of(&self, addr: Addr) -> String;
     /// Shows text as the program's output, if output is being kept.
     fn print(&mut self, text: &str);

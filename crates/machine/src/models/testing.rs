@@ -260,7 +260,11 @@ impl Host for Fake {
     }
 
     fn name_of(&self, _addr: Addr) -> String {
-        "m".to_owned()
+        "`m`".to_owned()
+    }
+
+    fn double_free(&self, _addr: Addr) -> Stop {
+        self.violation(ViolationKind::DoubleFree, "an object is freed twice".into())
     }
 
     fn print(&mut self, text: &str) {

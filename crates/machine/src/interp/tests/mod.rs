@@ -169,7 +169,7 @@ fn faults_name_what_they_touch() {
     );
     assert_eq!(
         violation(&main("  p = alloca 4 align 4 \"x\"\n  q = ptradd p, offset 4\n  store i32 1, q")),
-        (ViolationKind::OutOfBounds, "write to `x+4` is outside of `x`, which has 4 bytes".into())
+        (ViolationKind::OutOfBounds, "write to `x+4`, which is outside of `x` with its 4 bytes".into())
     );
     assert_eq!(violation(&main("  v = sdiv i32 1, 0")).0, ViolationKind::Arithmetic);
     let dangling = "
@@ -201,11 +201,11 @@ fn faults_name_what_they_touch() {
         type type0 = base \"int\" 4 signed
         type type1 = struct \"pair\" 8 [\"a\": type0 at 0 size 4, \"b\": type0 at 4 size 4]
         type type2 = array type1 size 8 count 3";
-    let expected = "write to `q[3].a` is outside of `q`, which has 3 elements of type `pair`";
+    let expected = "write to `q[3].a`, which is outside of `q` with its 3 elements of type `pair`";
     assert_eq!(violation(typed), (ViolationKind::OutOfBounds, expected.into()));
     let (kind, message) = violation(dangling);
     assert_eq!(kind, ViolationKind::UseAfterFree);
-    assert!(message.starts_with("read of `local` after"), "{message}");
+    assert_eq!(message, "read of `local` after `f` has returned");
 }
 
 #[test]

@@ -42,7 +42,9 @@ impl Random {
 }
 
 /// Runs random schedules forwards and backwards, and checks that each step back leads to the state before the step.
-fn check_undo(text: &str, seeds: u64) {
+/// Returns how many steps failed.
+fn check_undo(text: &str, seeds: u64) -> usize {
+    let mut failed = 0;
     let machine = load_with(text, InterpOptions { keep_output: true, ..InterpOptions::default() });
     let Ok(mut sc) = Sc::start(machine) else { panic!("the program starts without an error") };
     let first = digest(&sc.machine);
@@ -58,7 +60,7 @@ fn check_undo(text: &str, seeds: u64) {
                 let thread = enabled[random.below(enabled.len())];
                 let choice = random.below(sc.alternatives(thread) as usize) as u32;
                 before.push(digest(&sc.machine));
-                let _ = sc.step(thread, choice);
+                failed += usize::from(sc.step(thread, choice).is_err());
             }
         }
         while let Some(digest_before) = before.pop() {
@@ -67,6 +69,7 @@ fn check_undo(text: &str, seeds: u64) {
         }
         assert_eq!(first, digest(&sc.machine));
     }
+    failed
 }
 
 /// Two threads with calls, locals that are shared, thread-local variables and a lock-free counter.
@@ -124,7 +127,7 @@ const THREADS: &str = "
 
 #[test]
 fn going_back_restores_everything() {
-    check_undo(THREADS, 60);
+    assert_eq!(check_undo(THREADS, 60), 0);
 }
 
 #[test]
@@ -205,7 +208,104 @@ const LIBRARY_CALLS: &str = "
 
 #[test]
 fn going_back_restores_what_library_functions_have_done() {
-    check_undo(LIBRARY_CALLS, 60);
+    assert_eq!(check_undo(LIBRARY_CALLS, 60), 0);
+}
+
+/// Calls within calls, with an Op on the way down and one on the way up, and values that live across both.
+const RECURSION: &str = "
+    global @x : 4 align 4
+    declare @pthread_create(ptr, ptr, ptr, ptr) -> i32
+    func @deep(n: i32, a: i32) -> i32 {
+    start:
+      local = alloca 4 align 4 \"local\"
+      store i32 a, local
+      old = rmw add i32 @x, n, sc
+      b = add i32 old, a
+      end = cmp eq i32 n, 0
+      condbr end, leaf, inner
+    leaf:
+      ret b
+    inner:
+      m = sub i32 n, 1
+      r = call @deep(i32 m, i32 b)
+      s = call @deep(i32 0, i32 r)
+      now = rmw add i32 @x, s, sc
+      c = load i32 local
+      d = add i32 c, b
+      e = add i32 d, now
+      ret e
+    }
+    func @worker(arg: ptr) -> ptr {
+    start:
+      v = call @deep(i32 3, i32 1)
+      w = call @deep(i32 2, i32 v)
+      ret null
+    }
+    func @main() -> i32 {
+    start:
+      a = alloca 8 align 8 \"a\"
+      call @pthread_create(ptr a, ptr null, ptr @worker, ptr null)
+      call @worker(ptr null)
+      call @pthread_create(ptr a, ptr null, ptr @worker, ptr null)
+      ret 0
+    }";
+
+#[test]
+fn going_back_restores_frames_that_have_returned() {
+    assert_eq!(check_undo(RECURSION, 60), 0);
+}
+
+/// Errors, assumptions, atomic sections, and an end of the process while others run.
+const WAYS_TO_STOP: &str = "
+    global @x : 4 align 4
+    global @slot : 8 align 8
+    declare @pthread_create(ptr, ptr, ptr, ptr) -> i32
+    declare @exit(i32)
+    declare @__VERIFIER_assume(i32)
+    declare @__VERIFIER_atomic_begin()
+    declare @__VERIFIER_atomic_end()
+    func @lend() {
+    start:
+      local = alloca 4 align 4 \"local\"
+      store i32 1, local
+      store ptr local, @slot
+      ret
+    }
+    func @worker(arg: ptr) -> ptr {
+    start:
+      call @lend()
+      v = load i32 @x
+      c = cmp slt i32 v, 5
+      w = zext i1 c to i32
+      call @__VERIFIER_assume(i32 w)
+      call @__VERIFIER_atomic_begin()
+      a = load i32 @x
+      b = add i32 a, 1
+      store i32 b, @x
+      call @__VERIFIER_atomic_end()
+      p = load ptr @slot
+      d = load i32 p
+      q = sdiv i32 12, a
+      e = cmp eq i32 b, 2
+      condbr e, quit, done
+    quit:
+      call @exit(i32 q)
+      br done
+    done:
+      ret p
+    }
+    func @main() -> i32 {
+    start:
+      a = alloca 8 align 8 \"a\"
+      call @pthread_create(ptr a, ptr null, ptr @worker, ptr null)
+      call @pthread_create(ptr a, ptr null, ptr @worker, ptr null)
+      r = call @worker(ptr null)
+      ret 0
+    }";
+
+#[test]
+fn going_back_works_from_errors_and_ends() {
+    assert!(check_undo(WAYS_TO_STOP, 100) > 100);
 }
 
 /// Steps a thread to its end.
