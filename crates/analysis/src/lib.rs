@@ -22,6 +22,7 @@
 //! | `cleanup.rs`, `thread_jumps.rs`, `known_branch.rs` | simpler control flow |
 //! | `inline.rs` | inlining |
 //! | `compact.rs` | dense numbering of what is left |
+//! | `purity/` | iterations that do nothing are not explored |
 //! | `pipeline.rs` | all of it in order, verified |
 
 pub mod call_graph;
@@ -37,6 +38,7 @@ pub mod loops;
 pub mod mem2reg;
 mod peephole;
 pub mod pipeline;
+pub mod purity;
 pub mod rewrite;
 pub mod sroa;
 pub mod thread_jumps;
@@ -44,5 +46,6 @@ pub mod thread_jumps;
 pub use call_graph::CallGraph;
 pub use frontier::Frontiers;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use pipeline::{Options, PassError, prepare};
+pub use pipeline::{Options, PassError, prepare, prepare_and_report};
+pub use purity::LoopReport;
 pub use selvedge_ir::{Cfg, Dominators};

@@ -5,6 +5,7 @@
 //! whose address was passed to an inlined function may have become local.
 
 use crate::call_graph::CallGraph;
+use crate::purity::{self, LoopReport};
 use crate::{cleanup, compact, dce, fold, inline, mem2reg, sroa};
 use selvedge_ir::{FuncId, Function, Module, VerifyErrors, verify_function, verify_module};
 use std::fmt;
@@ -18,6 +19,10 @@ pub struct Options {
     pub simplify: bool,
     /// What to inline; nothing if absent.
     pub inline: Option<inline::Limits>,
+    /// Cut off loop iterations that do nothing (`purity/`).
+    pub purity: bool,
+    /// With `purity`: wait for a condition where a loop would only test it again and again.
+    pub await_: bool,
     /// Run the verifier after every pass. Without it, only the given module is verified.
     pub verify: bool,
 }
@@ -25,7 +30,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let inline = Some(inline::Limits::default());
-        Options { promote: true, simplify: true, inline, verify: cfg!(debug_assertions) }
+        Options { promote: true, simplify: true, inline, purity: false, await_: false, verify: cfg!(debug_assertions) }
     }
 }
 
@@ -51,6 +56,11 @@ impl std::error::Error for PassError {}
 
 /// Brings a module into the form that the machine and the analyses of loops want.
 pub fn prepare(module: &mut Module, options: &Options) -> Result<(), PassError> {
+    prepare_and_report(module, options).map(drop)
+}
+
+/// As [`prepare`]; with `purity`, says what became of each loop, in the order of the functions.
+pub fn prepare_and_report(module: &mut Module, options: &Options) -> Result<Vec<LoopReport>, PassError> {
     verify_module(module).map_err(|errors| PassError { pass: None, errors })?;
     let graph = CallGraph::new(module);
     for id in graph.bottom_up() {
@@ -67,7 +77,26 @@ pub fn prepare(module: &mut Module, options: &Options) -> Result<(), PassError> 
         compact::run(&mut module.functions[id]);
         check(module, id, options, "compact")?;
     }
-    Ok(())
+    if options.purity { eliminate_purity(module, options) } else { Ok(Vec::new()) }
+}
+
+/// Loops are looked at when everything that they call has been inlined.
+fn eliminate_purity(module: &mut Module, options: &Options) -> Result<Vec<LoopReport>, PassError> {
+    let mut reports = Vec::new();
+    let simplify: [Pass; 3] = [("fold", fold::run), ("dce", dce::run), ("cleanup", cleanup::run)];
+    let ids: Vec<FuncId> = module.functions.keys().collect();
+    for id in ids {
+        let about = purity::run(module, id, options.await_);
+        if about.is_empty() {
+            continue;
+        }
+        reports.extend(about);
+        check(module, id, options, "purity")?;
+        run_passes(module, id, options, &simplify)?;
+        compact::run(&mut module.functions[id]);
+        check(module, id, options, "compact")?;
+    }
+    Ok(reports)
 }
 
 /// A pass over one function.

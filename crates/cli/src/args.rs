@@ -72,6 +72,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Runs a program once, under one schedule, and prints what it prints.
     Run(RunArgs),
+    /// Shows the loops of a program: when an iteration does nothing, and what is done about it.
+    Loops(LoopsArgs),
     /// Lists the library functions that a program may call.
     Models(ModelsArgs),
     /// Prints a program in Selvedge's own intermediate form.
@@ -135,8 +137,9 @@ pub struct SearchArgs {
     /// How interleavings are chosen.
     #[arg(long, value_enum, default_value = "optimal")]
     pub algorithm: AlgorithmArg,
-    /// Conflicts that nobody can notice order nothing: none, all, or names separated by commas (ifaa: commuting
-    /// fetch-and-adds whose results are not used; observers: stores that nobody reads).
+    /// Further reductions: none, all, or names separated by commas (ifaa: commuting fetch-and-adds whose results are not
+    /// used are independent; observers: stores that nobody reads are independent; purity: loop iterations that do
+    /// nothing are cut off; await: with purity, a thread that would only spin waits).
     #[arg(long, default_value = "all", value_parser = values::reductions)]
     pub reductions: Reductions,
 }
@@ -277,6 +280,25 @@ pub struct RunArgs {
     /// What the program's environment may do.
     #[command(flatten)]
     pub environment: EnvironmentArgs,
+}
+
+/// Options of `loops`.
+#[derive(Args, Clone, Debug)]
+pub struct LoopsArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Show assumptions only: no access becomes an await.
+    #[arg(long)]
+    pub no_await: bool,
+}
+
+impl LoopsArgs {
+    /// The reductions whose effect is shown.
+    pub fn reductions(&self) -> Vec<String> {
+        let names = if self.no_await { &["purity"][..] } else { &["purity", "await"] };
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
 }
 
 /// Options of `models`.

@@ -43,6 +43,7 @@ fn uses_weak_orders(module: &Module) -> bool {
     any_instruction(module, |kind| match kind {
         InstKind::Load { order, .. } | InstKind::Store { order, .. } | InstKind::Rmw { order, .. } => is_weak(*order),
         InstKind::Cas { success, failure, .. } => is_weak(*success) || is_weak(*failure),
+        InstKind::Await { order, .. } => is_weak(*order),
         // A weaker fence is implied by sequential consistency; it has no effect that could be left out.
         _ => false,
     })

@@ -6,12 +6,11 @@
 use crate::args::{AlgorithmArg, CheckArgs};
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
-use crate::values::Reductions;
 use crate::{assumptions, bug, interrupt, output, program};
 use selvedge_ir::Module;
 use selvedge_machine::schedule;
 use selvedge_machine::verdict::{Exploration, Found};
-use selvedge_report::verdict::{Program, RunOptions};
+use selvedge_report::verdict::RunOptions;
 use selvedge_report::{Answer, Layout, Question, Shown, Verdict, dot, json, terminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,8 +54,7 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
     let mut line = Line::new(args.report.quiet);
     line.stage("compiling");
     let start = Instant::now();
-    let loaded =
-        bug::catch(|| load(&question.program, &line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
+    let loaded = bug::catch(|| load(&question, &line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
     let module = match loaded {
         Ok(module) => module,
         Err(failure) => {
@@ -69,7 +67,7 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
     let load_seconds = start.elapsed().as_secs_f64();
     line.stage("exploring");
     let (start, cpu_start) = (Instant::now(), cpu_time());
-    let explored = bug::catch(|| explore(args, &question.options, &module, interrupt, &mut line));
+    let explored = bug::catch(|| explore(args, &question, &module, interrupt, &mut line));
     let seconds = start.elapsed().as_secs_f64();
     let cpu_seconds = cpu_time().zip(cpu_start).map(|(end, start)| end - start);
     line.clear();
@@ -77,7 +75,7 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
         Ok(exploration) => exploration,
         Err(failure) => return Err((Box::new(question), failure)),
     };
-    let shown = exploration.violations.iter().map(|found| show(found, &module, &question.options)).collect();
+    let shown = exploration.violations.iter().map(|found| show(found, &module, &question)).collect();
     Ok(Verdict { shown, seconds, cpu_seconds, load_seconds, ..Verdict::new(question, exploration) })
 }
 
@@ -95,13 +93,13 @@ fn peak_memory() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-fn load(program: &Program, line: &Line, quiet: bool) -> Result<Module, Failure> {
-    let loaded = program::read(program)?;
+fn load(question: &Question, line: &Line, quiet: bool) -> Result<Module, Failure> {
+    let loaded = program::read(&question.program)?;
     if !quiet {
         line.suspend(|| output::clang_said(&loaded.warnings));
     }
     let mut module = loaded.module;
-    program::prepare(&mut module, program)?;
+    program::prepare(&mut module, &question.program, &question.reductions)?;
     Ok(module)
 }
 
@@ -148,13 +146,13 @@ fn reductions_in_force(args: &CheckArgs) -> Vec<String> {
 
 fn explore(
     args: &CheckArgs,
-    options: &RunOptions,
+    question: &Question,
     module: &Module,
     interrupt: Arc<AtomicBool>,
     line: &mut Line,
 ) -> Result<Exploration, Failure> {
-    let machine = program::machine(module, options, false)?;
-    let reductions = Reductions(reductions_in_force(args));
+    let (options, reductions) = (&question.options, &question.reductions);
+    let machine = program::machine(module, options, reductions, false)?;
     let options = selvedge_trace::Options {
         algorithm: args.search.algorithm.algorithm(),
         max_events: options.max_events,
@@ -164,16 +162,20 @@ fn explore(
         all: options.all,
         data_races: options.data_races,
         deadlocks: options.deadlocks,
-        reductions: selvedge_trace::Reductions { ifaa: reductions.has("ifaa"), observers: reductions.has("observers") },
+        reductions: selvedge_trace::Reductions {
+            ifaa: program::has(reductions, "ifaa"),
+            observers: program::has(reductions, "observers"),
+        },
         ..selvedge_trace::Options::default()
     };
     Ok(selvedge_trace::explore(machine, &options, &mut |progress| line.update(progress)))
 }
 
 /// Runs a violation's schedule again, to see what happened in it.
-fn show(found: &Found, module: &Module, options: &RunOptions) -> Shown {
+fn show(found: &Found, module: &Module, question: &Question) -> Shown {
     let replayed = bug::catch(|| {
-        let machine = program::machine(module, options, true).map_err(|failure| failure.to_string())?;
+        let machine = program::machine(module, &question.options, &question.reductions, true)
+            .map_err(|failure| failure.to_string())?;
         schedule::replay(machine, &found.schedule).map_err(|error| error.to_string())
     });
     Shown { violation: found.violation.clone(), replay: replayed.unwrap_or_else(Err) }

@@ -7,6 +7,7 @@
 //! | `program.rs` | from files on disk to a machine that can be run |
 //! | `assumptions.rs` | what an exploration of a given program takes for granted |
 //! | `check.rs` | the `check` command |
+//! | `loops.rs` | the `loops` command |
 //! | `replay.rs` | the `replay` command |
 //! | `run_once.rs` | the `run` command |
 //! | `show.rs` | the `models` and `ir` commands |
@@ -25,6 +26,7 @@ mod bug;
 mod check;
 mod exit;
 mod interrupt;
+mod loops;
 mod output;
 mod program;
 mod progress;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Check(args) => check::run(&args),
+        Command::Loops(args) => loops::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Run(args) => run_once::run(&args),
         Command::Models(args) => show::models(&args),

@@ -3,6 +3,7 @@
 use crate::args::InputArgs;
 use crate::exit::Failure;
 use crate::output;
+use selvedge_analysis::LoopReport;
 use selvedge_ir::Module;
 use selvedge_llvm::{ClangOptions, Loaded};
 use selvedge_machine::interp::{InterpOptions, Interpreter};
@@ -28,13 +29,14 @@ pub fn described(input: &InputArgs) -> Program {
     }
 }
 
-/// Reads the program and, unless it is wanted as it was read, runs the passes over it. clang's warnings are printed.
-pub fn load(program: &Program, passes: bool) -> Result<Module, Failure> {
+/// Reads the program and, unless it is wanted as it was read, runs the passes over it, with these reductions. clang's
+/// warnings are printed.
+pub fn load(program: &Program, reductions: Option<&[String]>) -> Result<Module, Failure> {
     let loaded = read(program)?;
     output::clang_said(&loaded.warnings);
     let mut module = loaded.module;
-    if passes {
-        prepare(&mut module, program)?;
+    if let Some(reductions) = reductions {
+        prepare(&mut module, program, reductions)?;
     }
     Ok(module)
 }
@@ -47,15 +49,23 @@ pub fn read(program: &Program) -> Result<Loaded, Failure> {
     }
 }
 
-/// Runs the passes over a program.
-pub fn prepare(module: &mut Module, program: &Program) -> Result<(), Failure> {
-    let options = selvedge_analysis::Options::default();
-    selvedge_analysis::prepare(module, &options).map_err(|error| match error.pass {
+/// Whether a reduction is switched on.
+pub fn has(reductions: &[String], name: &str) -> bool {
+    reductions.iter().any(|other| other == name)
+}
+
+/// Runs the passes over a program, and says what became of its loops.
+pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) -> Result<Vec<LoopReport>, Failure> {
+    let await_ = has(reductions, "await");
+    let purity = await_ || has(reductions, "purity");
+    let options = selvedge_analysis::Options { purity, await_, ..selvedge_analysis::Options::default() };
+    selvedge_analysis::prepare_and_report(module, &options).map_err(|error| match error.pass {
         // A file that was written by hand may well break the rules.
         None => Failure::input(format!("{}: {error}", program.inputs.join(", "))),
         Some(_) => Failure::bug_said(error.to_string()),
     })
 }
+
 /// Reads a program in Selvedge's own text form.
 fn read_text_form(path: &str) -> Result<Loaded, Failure> {
     let cannot = |error| Failure::usage(format!("{path}: cannot be read: {error}"));
@@ -84,8 +94,14 @@ pub fn hash(module: &Module) -> String {
 }
 
 /// A machine that runs the program from its start.
-pub fn machine(module: &Module, options: &RunOptions, keep_output: bool) -> Result<Interpreter, Failure> {
+pub fn machine(
+    module: &Module,
+    options: &RunOptions,
+    reductions: &[String],
+    keep_output: bool,
+) -> Result<Interpreter, Failure> {
     let options = InterpOptions {
+        dynamic_purity: has(reductions, "purity") || has(reductions, "await"),
         args: options.args.clone(),
         unroll: options.unroll,
         leak_check: options.leaks,

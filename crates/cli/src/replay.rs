@@ -19,7 +19,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     // What the user names is meant from where the user is.
     let dot = args.dot.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
     enter_directory(&program);
-    let module = program::load(&program, true)?;
+    let module = program::load(&program, Some(&document.reductions))?;
     if program::hash(&module) != program.hash {
         let inputs = program.inputs.join(", ");
         return Err(Failure::input(format!(
@@ -28,7 +28,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         ))
         .with_help("run `selvedge check` again to get a trace of the present program"));
     }
-    let machine = program::machine(&module, &document.options, true)?;
+    let machine = program::machine(&module, &document.options, &document.reductions, true)?;
     let replay = schedule::replay(machine, &found.schedule).map_err(|error| Failure::input(error.to_string()))?;
     if let Some((_, Stop::Violation(v))) = &replay.stop
         && v.kind != found.violation.kind

@@ -12,7 +12,7 @@ use selvedge_report::verdict::RunOptions;
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let program = program::described(&args.input);
-    let module = program::load(&program, true)?;
+    let module = program::load(&program, Some(&[]))?;
     let environment = &args.environment;
     let options = RunOptions {
         args: environment.args.clone(),
@@ -21,7 +21,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         nondet: environment.nondet,
         ..RunOptions::default()
     };
-    let machine = program::machine(&module, &options, true)?;
+    let machine = program::machine(&module, &options, &[], true)?;
     let (text, stop) = match Sc::start(machine) {
         Ok(mut sc) => {
             let stop = take_turns(&mut sc);

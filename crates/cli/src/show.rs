@@ -21,7 +21,7 @@ pub fn models(args: &ModelsArgs) -> Result<Exit, Failure> {
 
 /// Prints a program in text form.
 pub fn ir(args: &IrArgs) -> Result<Exit, Failure> {
-    let module = program::load(&program::described(&args.input), !args.raw)?;
+    let module = program::load(&program::described(&args.input), if args.raw { None } else { Some(&[]) })?;
     output::print(&module.to_string());
     Ok(Exit::Verified)
 }

@@ -7,7 +7,7 @@ pub const MODELS: &[&str] = &["sc"];
 /// The engines.
 pub const ENGINES: &[&str] = &["trace"];
 /// The reductions that can be switched on.
-pub const REDUCTIONS: &[&str] = &["ifaa", "observers"];
+pub const REDUCTIONS: &[&str] = &["ifaa", "observers", "purity", "await"];
 
 /// A memory model that is available.
 pub fn model(text: &str) -> Result<String, String> {
@@ -30,13 +30,6 @@ fn one_of(text: &str, available: &[&str], what: &str) -> Result<String, String> 
 /// A set of reductions: `none`, `all`, or names separated by commas.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reductions(pub Vec<String>);
-
-impl Reductions {
-    /// Whether a reduction is in the set.
-    pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|one| one == name)
-    }
-}
 
 /// Reads a set of reductions.
 pub fn reductions(text: &str) -> Result<Reductions, String> {
@@ -119,7 +112,8 @@ mod tests {
     #[test]
     fn what_is_not_available_is_refused_by_name() {
         assert!(model("tso").is_err_and(|message| message.contains("available: sc")));
-        assert!(reductions("purity").is_err_and(|message| message.contains("`purity`")));
+        assert!(reductions("purity,speed").is_err_and(|message| message.contains("`speed`")));
+        assert_eq!(reductions("purity,ifaa").map(|r| r.0.len()), Ok(2));
         assert_eq!(reductions("none"), Ok(Reductions(Vec::new())));
         assert_eq!(reductions("all").map(|r| r.0.len()), Ok(REDUCTIONS.len()));
     }

@@ -82,7 +82,7 @@ fn json_on_standard_output_stands_alone() {
     assert_eq!(report["model"], "sc");
     assert_eq!(report["engine"], "trace");
     assert_eq!(report["algorithm"], "optimal");
-    assert_eq!(report["reductions"], serde_json::json!(["ifaa", "observers"]));
+    assert_eq!(report["reductions"], serde_json::json!(["ifaa", "observers", "purity", "await"]));
     let violation = &report["violations"][0];
     assert_eq!(violation["kind"], "assertion");
     assert_eq!(violation["locations"][0]["line"], 20);

@@ -47,6 +47,29 @@ pub enum Callee {
     Indirect(Operand),
 }
 
+/// What an await does once its condition holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AwaitKind {
+    /// Reads; yields the value.
+    Load,
+    /// Reads and writes; yields the old value.
+    Rmw {
+        /// The operation.
+        op: RmwOp,
+        /// Its right operand.
+        value: Operand,
+    },
+    /// Compares and exchanges; yields the old value and an `i1` that says whether it was exchanged.
+    Cas {
+        /// The value that has to be there.
+        expected: Operand,
+        /// The value to put there.
+        new: Operand,
+        /// Memory order if it fails.
+        failure: Order,
+    },
+}
+
 /// What an instruction does.
 ///
 /// Terminators: `Br`, `CondBr`, `Switch`, `Ret`, `Unreachable`.
@@ -191,6 +214,29 @@ pub enum InstKind {
         failure: Order,
         /// Whether it may fail although the expected value is there.
         weak: bool,
+        /// What it touches, for reports.
+        path: Option<PathId>,
+    },
+    /// An access that waits until the value at its address satisfies a condition, and is one step with it. Yields
+    /// what the access would yield. Made by the elimination of pure loop iterations.
+    Await {
+        /// What is done once the condition holds.
+        access: AwaitKind,
+        /// Type of the value in memory.
+        ty: Type,
+        /// Where.
+        addr: Operand,
+        /// Memory order (of success, for a compare-and-exchange).
+        order: Order,
+        /// The condition: `value & mask until operand`.
+        until: CmpOp,
+        /// The bits of the value that are compared; all bits of the type if nothing is masked.
+        mask: u64,
+        /// What the value is compared with.
+        operand: Operand,
+        /// Whether a thread that is left waiting would go round its loop again and might then get on, so that it
+        /// counts as blocked. Otherwise it spins forever, which is an error.
+        retry: bool,
         /// What it touches, for reports.
         path: Option<PathId>,
     },

@@ -44,7 +44,7 @@ pub use dominators::Dominators;
 pub use entity::{EntityRef, EntityVec};
 pub use eval::EvalError;
 pub use function::{Block, BlockData, FuncId, Function, Inst, Value, ValueData, ValueDef};
-pub use inst::{Callee, InstData, InstKind, Intrinsic, Operand};
+pub use inst::{AwaitKind, Callee, InstData, InstKind, Intrinsic, Operand};
 pub use module::{Global, GlobalId, Module, Reloc, RelocTarget};
 pub use parse::{ParseError, parse_module};
 pub use types::{BinaryOp, CastOp, CmpOp, Order, RmwOp, Type};

@@ -3,7 +3,7 @@
 //! Passes that only move or rename things never match on [`InstKind`] themselves; they go through the visitors here,
 //! so that a new kind of instruction has to be described in one place only.
 
-use crate::{Block, Callee, Function, Inst, InstKind, Operand, PathId, Type, Value};
+use crate::{AwaitKind, Block, Callee, Function, Inst, InstKind, Operand, PathId, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 /// Calls `$f(operand, type)` for every operand in order. Works on `&InstKind` and `&mut InstKind` alike: the
@@ -45,6 +45,18 @@ macro_rules! visit_operands {
                 $f(addr, Some(Type::Ptr));
                 $f(expected, Some(*ty));
                 $f(new, Some(*ty));
+            }
+            InstKind::Await { access, ty, addr, operand, .. } => {
+                $f(addr, Some(Type::Ptr));
+                match access {
+                    AwaitKind::Load => {}
+                    AwaitKind::Rmw { value, .. } => $f(value, Some(*ty)),
+                    AwaitKind::Cas { expected, new, .. } => {
+                        $f(expected, Some(*ty));
+                        $f(new, Some(*ty));
+                    }
+                }
+                $f(operand, Some(*ty));
             }
             InstKind::MemCopy { dst, src, len, .. } => {
                 $f(dst, Some(Type::Ptr));
@@ -161,7 +173,10 @@ impl InstKind {
             InstKind::Cast { to, .. } => smallvec![*to],
             InstKind::Cmp { .. } => smallvec![Type::I1],
             InstKind::PtrAdd { .. } | InstKind::Alloca { .. } | InstKind::ThreadLocal { .. } => smallvec![Type::Ptr],
-            InstKind::Cas { ty, .. } => smallvec![*ty, Type::I1],
+            InstKind::Cas { ty, .. } | InstKind::Await { access: AwaitKind::Cas { .. }, ty, .. } => {
+                smallvec![*ty, Type::I1]
+            }
+            InstKind::Await { ty, .. } => smallvec![*ty],
             InstKind::Intrinsic { op, ty, .. } => op.result_types(*ty),
             InstKind::Call { .. } | InstKind::Unsupported { .. } => return None,
             InstKind::Store { .. }
@@ -220,7 +235,8 @@ impl InstKind {
             InstKind::Load { path, .. }
             | InstKind::Store { path, .. }
             | InstKind::Rmw { path, .. }
-            | InstKind::Cas { path, .. } => *path,
+            | InstKind::Cas { path, .. }
+            | InstKind::Await { path, .. } => *path,
             _ => None,
         }
     }

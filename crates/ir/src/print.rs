@@ -26,8 +26,8 @@
 
 use crate::lex::is_word_char;
 use crate::{
-    Block, Callee, DebugType, FuncId, Function, Global, Inst, InstKind, Module, Operand, Order, RelocTarget, Type,
-    Value,
+    AwaitKind, Block, Callee, DebugType, FuncId, Function, Global, Inst, InstKind, Module, Operand, Order, RelocTarget,
+    Type, Value,
 };
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -307,6 +307,23 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
             let weak = if *weak { "weak " } else { "" };
             write!(f, "cas {weak}{ty} {}, {}, ", ptr(addr), op(expected, *ty))?;
             write!(f, "{}, {success}, {failure}", op(new, *ty))
+        }
+        InstKind::Await { access, ty, addr, order, until, mask, operand, retry, .. } => {
+            match access {
+                AwaitKind::Load => write!(f, "await load {ty} {}, {order}", ptr(addr))?,
+                AwaitKind::Rmw { op: name, value } => {
+                    write!(f, "await rmw {name} {ty} {}, {}, {order}", ptr(addr), op(value, *ty))?;
+                }
+                AwaitKind::Cas { expected, new, failure } => {
+                    write!(f, "await cas {ty} {}, {}, ", ptr(addr), op(expected, *ty))?;
+                    write!(f, "{}, {order}, {failure}", op(new, *ty))?;
+                }
+            }
+            write!(f, " until {until} {}", op(operand, *ty))?;
+            if *mask != ty.mask() {
+                write!(f, " mask {mask:#x}")?;
+            }
+            f.write_str(if *retry { " retry" } else { "" })
         }
         InstKind::Fence { order } => write!(f, "fence {order}"),
         InstKind::MemCopy { dst, src, len, overlap } => {

@@ -239,7 +239,8 @@ fn without_path(mut kind: InstKind) -> InstKind {
         InstKind::Load { path, .. }
         | InstKind::Store { path, .. }
         | InstKind::Rmw { path, .. }
-        | InstKind::Cas { path, .. } => *path = None,
+        | InstKind::Cas { path, .. }
+        | InstKind::Await { path, .. } => *path = None,
         _ => {}
     }
     kind

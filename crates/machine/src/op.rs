@@ -41,18 +41,28 @@ impl fmt::Debug for Addr {
 /// A condition on the value at an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cond {
-    /// The comparison: `value op operand`.
+    /// The comparison: `value & mask op operand`.
     pub op: CmpOp,
     /// What the value is compared with.
     pub operand: u64,
+    /// The bits of the value that are compared.
+    pub mask: u64,
+    /// Whether a thread that is left waiting would try again from somewhere else and might then get on: it counts as
+    /// blocked, as by an assumption, and is no livelock.
+    pub retry: bool,
 }
 
 impl Cond {
+    /// A condition on all bits.
+    pub const fn new(op: CmpOp, operand: u64) -> Cond {
+        Cond { op, operand, mask: u64::MAX, retry: false }
+    }
+
     /// Whether a value of `size` bytes satisfies the condition.
     #[inline]
     pub fn holds(self, value: u64, size: u8) -> bool {
         let shift = 64 - 8 * u32::from(size.clamp(1, 8));
-        let (a, b) = (value << shift, self.operand << shift);
+        let (a, b) = ((value & self.mask) << shift, self.operand << shift);
         match self.op {
             CmpOp::Eq => a == b,
             CmpOp::Ne => a != b,
@@ -265,9 +275,10 @@ mod tests {
 
     #[test]
     fn conditions_look_at_the_bytes_of_their_size_only() {
-        assert!(Cond { op: CmpOp::Eq, operand: 0x1_0000_0001 }.holds(1, 4));
-        assert!(Cond { op: CmpOp::Slt, operand: 0 }.holds(0xff, 1));
-        assert!(!Cond { op: CmpOp::Ult, operand: 0 }.holds(0xff, 1));
+        assert!(Cond::new(CmpOp::Eq, 0x1_0000_0001).holds(1, 4));
+        assert!(Cond::new(CmpOp::Slt, 0).holds(0xff, 1));
+        assert!(!Cond::new(CmpOp::Ult, 0).holds(0xff, 1));
+        assert!(Cond { mask: 1, ..Cond::new(CmpOp::Eq, 0) }.holds(0xfe, 1));
     }
 
     #[test]

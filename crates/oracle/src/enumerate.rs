@@ -270,8 +270,9 @@ impl<M: FinalState> Run<M> {
     }
 
     /// Whether threads wait for each other forever. Not if the process has ended; nor if some thread was cut off, since
-    /// then it is unknown what it would have done for the others. It is a deadlock if a thread waits for a lock, a signal
-    /// or the end of a thread, and a livelock if all that wait do so for the value of a variable.
+    /// then it is unknown what it would have done for the others. It is a livelock if a thread waits for the value of a
+    /// variable, since others may well wait for that thread; and a deadlock if all that wait do so for a lock, a signal
+    /// or the end of a thread.
     fn stuck(&self) -> Option<ViolationKind> {
         let machine = &self.sc.machine;
         let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
@@ -281,8 +282,8 @@ impl<M: FinalState> Run<M> {
         let mut kind = None;
         for thread in self.sc.threads().filter(|&thread| machine.status(thread) == Status::Ready) {
             match machine.pending(thread) {
-                Op::Access(Access { purpose: Purpose::Data, .. }) => kind = kind.or(Some(ViolationKind::Livelock)),
-                _ => kind = Some(ViolationKind::Deadlock),
+                Op::Access(Access { purpose: Purpose::Data, .. }) => kind = Some(ViolationKind::Livelock),
+                _ => kind = kind.or(Some(ViolationKind::Deadlock)),
             }
         }
         kind

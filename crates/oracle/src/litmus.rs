@@ -89,7 +89,7 @@ pub struct Test {
 impl Test {
     /// Whether it holds for a register's value.
     pub fn holds(self, reg: u64) -> bool {
-        Cond { op: self.op, operand: self.value }.holds(reg, 8)
+        Cond::new(self.op, self.value).holds(reg, 8)
     }
 }
 

@@ -192,7 +192,7 @@ impl LitmusMachine {
 
     fn access(&self, thread: ThreadId, state: &ThreadState, inst: &Inst) -> Access {
         let value = |expr: &Expr| state.value(*expr);
-        let until = |until: &Option<Until>| until.map(|u| Cond { op: u.op, operand: state.value(u.operand) });
+        let until = |until: &Option<Until>| until.map(|u| Cond::new(u.op, state.value(u.operand)));
         let (order, purpose, kind, until) = match inst {
             Inst::Load { order, until: u, .. } => (*order, Purpose::Data, AccessKind::Load, until(u)),
             Inst::Store { value: v, order, until: u, .. } => {
@@ -209,7 +209,7 @@ impl LitmusMachine {
             Inst::Lock { .. } => {
                 let held = thread.index() as u64 + 2;
                 let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: held, used: false };
-                (Order::Acquire, Purpose::Lock, kind, Some(Cond { op: CmpOp::Ule, operand: 1 }))
+                (Order::Acquire, Purpose::Lock, kind, Some(Cond::new(CmpOp::Ule, 1)))
             }
             Inst::Unlock { .. } => (Order::Release, Purpose::Unlock, AccessKind::Store { value: 0 }, None),
             other => unreachable!("{other:?} is not an access"),

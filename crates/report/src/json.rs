@@ -52,6 +52,8 @@ pub struct Document {
     pub program: Program,
     /// What had been chosen.
     pub options: RunOptions,
+    /// The reductions that were switched on: some of them change the program.
+    pub reductions: Vec<String>,
     violations: Vec<Entry>,
 }
 

@@ -20,6 +20,7 @@ pub fn conclude<M: Machine>(
     let mut failed = false;
     for thread in sc.threads() {
         match sc.machine.status(thread) {
+            Status::Ready if would_try_again(sc, thread) => cut = true,
             Status::Ready => waiting += 1,
             Status::AssumeBlocked => cut = true,
             Status::Stopped => failed = true,
@@ -42,6 +43,11 @@ pub fn conclude<M: Machine>(
     Ok(Ending::Complete)
 }
 
+/// Whether a thread waits for something that it would give up and try again from elsewhere.
+fn would_try_again<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> bool {
+    matches!(sc.machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+}
+
 /// The deadlock (or livelock) of the threads that wait.
 fn stuck<M: Machine>(sc: &Sc<M>) -> Violation {
     let mut waiting: Vec<ThreadId> = sc.threads().filter(|&t| sc.machine.status(t) == Status::Ready).collect();
@@ -50,9 +56,11 @@ fn stuck<M: Machine>(sc: &Sc<M>) -> Violation {
     let spins = |&t: &ThreadId| {
         matches!(sc.machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
     };
-    let kind = if waiting.iter().all(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
+    let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(sc, t)).collect();
-    let names: Vec<String> = waiting.iter().map(|&t| sc.machine.thread_name(t)).collect();
+    // Whoever waits for a thread that spins, in `join` or at a lock, is not to blame.
+    let to_blame = waiting.iter().filter(|t| kind == ViolationKind::Deadlock || spins(t));
+    let names: Vec<String> = to_blame.map(|&t| sc.machine.thread_name(t)).collect();
     let message = match (kind, names.as_slice()) {
         (ViolationKind::Livelock, [one]) => format!("{one} spins forever"),
         (_, [one]) => format!("{one} waits forever"),

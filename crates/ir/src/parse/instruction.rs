@@ -3,7 +3,9 @@
 use super::body::Body;
 use super::{Parsed, Parser, Symbol, cursor};
 use crate::lex::Tok;
-use crate::{BinaryOp, Block, Callee, CastOp, CmpOp, InstKind, Intrinsic, Operand, Order, PathId, RmwOp, Type, TypeId};
+use crate::{
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, InstKind, Intrinsic, Operand, Order, PathId, RmwOp, Type, TypeId,
+};
 
 impl<'t> Parser<'t> {
     /// An instruction without results and position.
@@ -45,6 +47,7 @@ impl<'t> Parser<'t> {
             "store" => self.store(body),
             "rmw" => self.rmw(body),
             "cas" => self.cas(body),
+            "await" => self.await_instruction(body),
             "fence" => Ok(InstKind::Fence { order: self.spelled("a memory order", Order::from_name)? }),
             "memcpy" | "memmove" => {
                 let dst = self.operand(body, Type::Ptr)?;
@@ -239,6 +242,37 @@ impl<'t> Parser<'t> {
         let success = self.order()?;
         let failure = self.order()?;
         Ok(InstKind::Cas { ty, addr, expected, new, success, failure, weak, path: self.access_path() })
+    }
+
+    /// `await load i32 @x, acq until ne 0 mask 1 retry "x"`; the access may be `rmw add` or `cas` as well.
+    fn await_instruction(&mut self, body: &mut Body<'t>) -> Parsed<InstKind> {
+        let what = self.at.word("`load`, `rmw` or `cas`")?;
+        let op = match what {
+            "load" | "cas" => None,
+            "rmw" => Some(self.spelled("a read-modify-write operation", RmwOp::from_name)?),
+            _ => return self.at.error_before(format!("expected `load`, `rmw` or `cas`, found `{what}`")),
+        };
+        let ty = self.at.ty()?;
+        let addr = self.operand(body, Type::Ptr)?;
+        let (access, order) = match op {
+            Some(op) => {
+                let value = self.next_operand(body, ty)?;
+                (AwaitKind::Rmw { op, value }, self.order()?)
+            }
+            None if what == "load" => (AwaitKind::Load, self.order()?),
+            None => {
+                let expected = self.next_operand(body, ty)?;
+                let new = self.next_operand(body, ty)?;
+                let order = self.order()?;
+                (AwaitKind::Cas { expected, new, failure: self.order()? }, order)
+            }
+        };
+        self.at.expect_word("until")?;
+        let until = self.spelled("a comparison", CmpOp::from_name)?;
+        let operand = self.operand(body, ty)?;
+        let mask = if self.at.accept_word("mask") { self.at.unsigned()? } else { ty.mask() };
+        let retry = self.at.accept_word("retry");
+        Ok(InstKind::Await { access, ty, addr, order, until, mask, operand, retry, path: self.access_path() })
     }
 
     /// `call @f(i32 1, ptr @x)` or `call *v3(i32 1)`.

@@ -1,7 +1,7 @@
 //! Rule 5: types of operands and results, memory orders, constants within their width.
 
 use super::Checker;
-use crate::{BinaryOp, Callee, CastOp, CmpOp, InstKind, Operand, Order, RmwOp, Type};
+use crate::{AwaitKind, BinaryOp, Callee, CastOp, CmpOp, InstKind, Operand, Order, RmwOp, Type};
 use std::collections::HashSet;
 
 impl Checker<'_> {
@@ -106,6 +106,9 @@ impl Checker<'_> {
                 self.need_order(success.is_atomic(), *success);
                 self.need_order(failure.is_atomic() && !releases_only(*failure), *failure);
             }
+            InstKind::Await { access, ty, order, until, mask, .. } => {
+                self.await_rules(access, *ty, *order, *until, *mask);
+            }
             InstKind::Fence { order } => {
                 self.need_order(order.is_atomic() && *order != Order::Relaxed, *order);
             }
@@ -127,6 +130,24 @@ impl Checker<'_> {
             }
             InstKind::Phi { ty, .. } | InstKind::Select { ty, .. } | InstKind::VaArg { ty, .. } => self.scalar(*ty),
             _ => {}
+        }
+    }
+
+    fn await_rules(&mut self, access: &AwaitKind, ty: Type, order: Order, until: CmpOp, mask: u64) {
+        self.need_type(!ty.is_float() && !is_float_cmp(until), "await", ty);
+        if ty.bits() <= 64 && mask & !ty.mask() != 0 {
+            self.error(format!("the mask {mask:#x} does not fit in {ty}"));
+        }
+        match access {
+            AwaitKind::Load => self.need_order(!releases_only(order), order),
+            AwaitKind::Rmw { op, .. } => {
+                self.need_type(*op == RmwOp::Xchg || is_int(ty), op.name(), ty);
+                self.need_order(order.is_atomic(), order);
+            }
+            AwaitKind::Cas { failure, .. } => {
+                self.need_order(order.is_atomic(), order);
+                self.need_order(failure.is_atomic() && !releases_only(*failure), *failure);
+            }
         }
     }
 

@@ -2,9 +2,9 @@
 //! names, constants of all widths, references in all directions.
 
 use selvedge_ir::{
-    BinaryOp, Block, Callee, CastOp, CmpOp, DebugType, EntityRef, Field, FileId, FuncId, Function, Global, GlobalId,
-    Inst, InstKind, Intrinsic, LocId, Module, Operand, Order, PathId, Reloc, RelocTarget, RmwOp, SourceFile, SourceLoc,
-    Type, TypeId, Value,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, DebugType, EntityRef, Field, FileId, FuncId, Function, Global,
+    GlobalId, Inst, InstKind, Intrinsic, LocId, Module, Operand, Order, PathId, Reloc, RelocTarget, RmwOp, SourceFile,
+    SourceLoc, Type, TypeId, Value,
 };
 
 /// A small generator of numbers (xorshift).
@@ -205,7 +205,7 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
     let order = |r: &mut Random| r.pick(Order::ALL);
     let path = |r: &mut Random| r.maybe(|r| r.key::<PathId>(PATHS));
     let op = operand;
-    match r.below(29) {
+    match r.below(30) {
         0 => InstKind::Phi { ty, args: (0..r.below(3)).map(|_| (r.key(blocks), op(r, ty))).collect() },
         1 => InstKind::Binary { op: r.pick(BinaryOp::ALL), ty, a: op(r, ty), b: op(r, ty) },
         2 => InstKind::FNeg { ty, a: op(r, ty) },
@@ -236,6 +236,16 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
             let (addr, expected, new) = (op(r, Type::Ptr), op(r, ty), op(r, ty));
             let (success, failure, weak, path) = (order(r), order(r), r.coin(), path(r));
             InstKind::Cas { ty, addr, expected, new, success, failure, weak, path }
+        }
+        28 => {
+            let (addr, operand, order, path) = (op(r, Type::Ptr), op(r, ty), order(r), path(r));
+            let access = match r.below(3) {
+                0 => AwaitKind::Load,
+                1 => AwaitKind::Rmw { op: r.pick(RmwOp::ALL), value: op(r, ty) },
+                _ => AwaitKind::Cas { expected: op(r, ty), new: op(r, ty), failure: r.pick(Order::ALL) },
+            };
+            let (until, mask, retry) = (r.pick(CmpOp::ALL), r.bits() & ty.mask(), r.coin());
+            InstKind::Await { access, ty, addr, order, until, mask, operand, retry, path }
         }
         13 => InstKind::Fence { order: order(r) },
         14 => {

@@ -267,6 +267,10 @@ pub enum Ins {
         expected: Reg,
         new: Reg,
     },
+    /// Waits and accesses by an [`AwaitSite`].
+    Await {
+        site: u32,
+    },
     Fence {
         order: Order,
     },
@@ -323,6 +327,14 @@ pub enum Ins {
     LoopCheck {
         counter: Reg,
         limit: u32,
+    },
+    /// Notes the state at the start of an iteration, by a [`LoopSite`].
+    LoopEnter {
+        site: u32,
+    },
+    /// Compares the state with that one iteration ago, and notes it.
+    LoopAgain {
+        site: u32,
     },
     Jump {
         to: Pc,
@@ -450,6 +462,47 @@ pub struct CallSite {
     pub results: Vec<(Reg, u64)>,
 }
 
+/// An access that waits for a condition. Registers that its kind has no use for are 0.
+#[derive(Clone, Copy, Debug)]
+pub struct AwaitSite {
+    /// What is done.
+    pub kind: AwaitAccess,
+    /// Type of the value in memory.
+    pub ty: Type,
+    /// Memory order.
+    pub order: Order,
+    /// Where the value goes, and whether it was exchanged.
+    pub results: [Reg; 2],
+    /// Address.
+    pub addr: Reg,
+    /// The comparison with the value in register `operand`.
+    pub until: CmpOp,
+    /// What the value is compared with.
+    pub operand: Reg,
+    /// The bits that are compared.
+    pub mask: u64,
+    /// Whether being left behind is no livelock.
+    pub retry: bool,
+}
+
+/// What an await does once its condition holds.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // operands
+pub enum AwaitAccess {
+    Load,
+    Rmw { op: RmwOp, value: Reg, used: bool },
+    Cas { expected: Reg, new: Reg, failure: Order },
+}
+
+/// What the state of a loop is at the start of an iteration.
+#[derive(Clone, Debug)]
+pub struct LoopSite {
+    /// The registers that hold the phis of its header.
+    pub state: Vec<Reg>,
+    /// The first of the registers that hold what was noted: effects, then the state.
+    pub noted: Reg,
+}
+
 /// A many-way branch.
 #[derive(Clone, Debug)]
 pub struct Switch {
@@ -514,6 +567,10 @@ pub struct Program {
     pub globals: EntityVec<GlobalId, GlobalInfo>,
     /// Calls.
     pub calls: Vec<CallSite>,
+    /// Accesses that wait.
+    pub awaits: Vec<AwaitSite>,
+    /// Loops whose iterations are compared.
+    pub loops: Vec<LoopSite>,
     /// Many-way branches.
     pub switches: Vec<Switch>,
     /// Lists of returned values.

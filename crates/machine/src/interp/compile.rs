@@ -9,21 +9,24 @@
 //! A function that cannot be compiled (more registers than an instruction can name) becomes a single instruction that
 //! says so when it is reached.
 
-use super::code::{CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
+use super::InterpOptions;
+use super::code::{AwaitAccess, AwaitSite, CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
 use super::flow::Flow;
+use super::pure_iteration::{loop_sites, tracked_loops};
 use super::registers::{self, Registers};
 use super::select::{Addresses, Root, Selection};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{
-    BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, FuncId, Function, Inst, InstData, InstKind, LocId, Operand,
-    Order, PathId, Type, Value,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, FuncId, Function, Inst, InstData, InstKind, LocId,
+    Operand, Order, Type, Value,
 };
 
 /// Registers that values may have; those above are temporaries.
 const MAX_REGISTERS: u32 = 60_000;
 
 /// Appends the code of a function with a body to a program.
-pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses: &Addresses, unroll: Option<u32>) {
+pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses: &Addresses, options: &InterpOptions) {
+    let unroll = options.unroll;
     let entry = program.code.len() as Pc;
     program.funcs[id].entry = Some(entry);
     let flow = Flow::of(function);
@@ -36,10 +39,13 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         Some(_) => flow.order.iter().copied().filter(|&block| flow.is_loop_header(block)).collect(),
         None => Vec::new(),
     };
-    let temporaries = registers.count + headers.len() as u32;
+    let tracked = if options.dynamic_purity { tracked_loops(function, &flow, &selection) } else { Vec::new() };
+    let noted = registers.count + headers.len() as u32;
+    let temporaries = noted + tracked.iter().map(|(_, phis)| phis.len() as u32 + 1).sum::<u32>();
     if temporaries > MAX_REGISTERS {
         return refuse(program, id, function, "a function with more than 60000 values alive at once");
     }
+    let loops = loop_sites(program, &registers, tracked, noted);
     let counters = headers.into_iter().zip(registers.count..).map(|(block, n)| (block, n as Reg)).collect();
     let labels = vec![Pc::MAX; function.blocks.len()];
     let loc = function.loc;
@@ -55,6 +61,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         labels,
         stubs: Vec::new(),
         counters,
+        loops,
         limit: unroll.unwrap_or(u32::MAX),
         about: Debug { loc, path: None, ty: None },
     };
@@ -95,6 +102,8 @@ pub(super) struct Encoder<'a> {
     stubs: Vec<Stub>,
     /// The loop counter of each loop header, if loops are bounded.
     pub(super) counters: FxHashMap<Block, Reg>,
+    /// The sites of the loop headers whose iterations are compared.
+    pub(super) loops: FxHashMap<Block, u32>,
     pub(super) limit: u32,
     pub(super) about: Debug,
 }
@@ -111,7 +120,7 @@ impl Encoder<'_> {
                     continue;
                 }
                 self.next_temporary = self.temporaries;
-                self.about = Debug { loc: data.loc, path: path_of(&data.kind), ty: type_of(&data.kind) };
+                self.about = Debug { loc: data.loc, path: data.kind.path(), ty: type_of(&data.kind) };
                 if data.kind.is_terminator() {
                     self.terminator(block, data, next);
                     ended = true;
@@ -217,7 +226,7 @@ impl Encoder<'_> {
             InstKind::Store { ty, addr, value, order, .. } => self.store(*ty, *addr, *value, *order),
             InstKind::Rmw { op, ty, addr, value, order, .. } => {
                 let (addr, value) = (self.in_register(*addr), self.in_register(*value));
-                let used = data.results.first().is_some_and(|v| self.selection.use_count[v.index()] > 0);
+                let used = self.is_used(data);
                 let dst = self.result(data, 0);
                 self.emit(Ins::Rmw { op: *op, order: *order, ty: *ty, used, dst, addr, value });
             }
@@ -234,6 +243,7 @@ impl Encoder<'_> {
 
     fn rare_instruction(&mut self, data: &InstData, kind: &InstKind) {
         match kind {
+            InstKind::Await { .. } => self.await_access(data, kind),
             InstKind::Fence { order } => self.emit(Ins::Fence { order: *order }),
             InstKind::MemCopy { dst, src, len, overlap } => {
                 let (dst, src, len) = (self.in_register(*dst), self.in_register(*src), self.in_register(*len));
@@ -380,6 +390,35 @@ impl Encoder<'_> {
         }
     }
 
+    fn await_access(&mut self, data: &InstData, kind: &InstKind) {
+        let InstKind::Await { access, ty, addr, order, until, mask, operand, retry, .. } = kind else {
+            unreachable!("the caller has matched an await");
+        };
+        let (addr, operand) = (self.in_register(*addr), self.in_register(*operand));
+        let access = match *access {
+            AwaitKind::Load => AwaitAccess::Load,
+            AwaitKind::Rmw { op, value } => {
+                let value = self.in_register(value);
+                AwaitAccess::Rmw { op, value, used: self.is_used(data) }
+            }
+            AwaitKind::Cas { expected, new, failure } => {
+                let (expected, new) = (self.in_register(expected), self.in_register(new));
+                AwaitAccess::Cas { expected, new, failure }
+            }
+        };
+        let results = [self.result(data, 0), self.result(data, 1)];
+        let (ty, order, until, mask, retry) = (*ty, *order, *until, *mask, *retry);
+        let site = self.program.awaits.len() as u32;
+        let await_site = AwaitSite { kind: access, ty, order, results, addr, until, operand, mask, retry };
+        self.program.awaits.push(await_site);
+        self.emit(Ins::Await { site });
+    }
+
+    /// Whether any code looks at the first result of an instruction.
+    fn is_used(&self, data: &InstData) -> bool {
+        data.results.first().is_some_and(|v| self.selection.use_count[v.index()] > 0)
+    }
+
     fn call(&mut self, data: &InstData, callee: Callee, args: &[(Type, Operand)]) {
         let target = match callee {
             Callee::Direct(func) => Target::Direct(func),
@@ -491,22 +530,13 @@ fn binary_constant(op: BinaryOp, ty: Type, dst: Reg, a: Reg, k: u64) -> Ins {
     }
 }
 
-fn path_of(kind: &InstKind) -> Option<PathId> {
-    match kind {
-        InstKind::Load { path, .. }
-        | InstKind::Store { path, .. }
-        | InstKind::Rmw { path, .. }
-        | InstKind::Cas { path, .. } => *path,
-        _ => None,
-    }
-}
-
 fn type_of(kind: &InstKind) -> Option<Type> {
     match kind {
         InstKind::Load { ty, .. }
         | InstKind::Store { ty, .. }
         | InstKind::Rmw { ty, .. }
-        | InstKind::Cas { ty, .. } => Some(*ty),
+        | InstKind::Cas { ty, .. }
+        | InstKind::Await { ty, .. } => Some(*ty),
         _ => None,
     }
 }

@@ -24,7 +24,10 @@ impl Encoder<'_> {
     /// Whether an edge needs any code.
     pub(super) fn edge_needs_code(&self, from: Block, to: Block) -> bool {
         let copies = self.copies(from, to);
-        self.counters.contains_key(&to) || !copies.moves.is_empty() || !copies.others.is_empty()
+        self.counters.contains_key(&to)
+            || self.loops.contains_key(&to)
+            || !copies.moves.is_empty()
+            || !copies.others.is_empty()
     }
 
     /// Emits the code of an edge.
@@ -38,6 +41,7 @@ impl Encoder<'_> {
             self.emit(ins);
         }
         self.count_loop(from, to);
+        self.compare_iteration(from, to);
     }
 
     fn copies(&self, from: Block, to: Block) -> Copies {
@@ -71,6 +75,19 @@ impl Encoder<'_> {
         } else {
             self.emit(Ins::LoopReset { counter });
         }
+    }
+}
+
+impl Encoder<'_> {
+    fn compare_iteration(&mut self, from: Block, to: Block) {
+        let Some(&site) = self.loops.get(&to) else { return };
+        if !self.flow.is_back_edge(from, to) {
+            return self.emit(Ins::LoopEnter { site });
+        }
+        let about = self.about;
+        self.about = Debug { loc: self.loop_position(to), ..about };
+        self.emit(Ins::LoopAgain { site });
+        self.about = about;
     }
 }
 

@@ -5,8 +5,9 @@
 //! notice (the thread's next Op), an instruction that is too rare to be here, or a trap. Instructions are counted, and
 //! the count is compared with the limit on every jump, so that no cycle escapes it.
 
-use super::code::{Ins, Mode, Pc, Program};
-use crate::op::{Access, AccessKind, Purpose};
+use super::code::{AwaitAccess, AwaitSite, Ins, Mode, Pc, Program, Reg};
+use super::pure_iteration::{is_same_state, note_state};
+use crate::op::{Access, AccessKind, Cond, Purpose};
 use crate::{Addr, Fault, Memory, Op, ThreadId};
 use selvedge_ir::{EvalError, Order, eval};
 
@@ -32,8 +33,12 @@ pub enum Trap {
     Arithmetic(EvalError),
     /// An assumption does not hold.
     Assume,
+    /// An await whose condition does not hold, on memory that no other thread can change.
+    Spin(Addr, u64),
     /// The program said that this cannot be reached.
     Unreachable,
+    /// An iteration of a loop has changed nothing.
+    PureIteration,
     /// A loop has been run as often as allowed.
     LoopBound(u32),
     /// Too many instructions without an Op.
@@ -56,12 +61,41 @@ pub struct Cpu<'a> {
     pub steps: u64,
     /// How many there may be.
     pub max_steps: u64,
+    /// How often the thread has changed something besides its registers.
+    pub effects: u64,
 }
 
 /// The low `bits` of a register.
 #[inline]
 fn low(value: u64, bits: u8) -> u64 {
     value & (u64::MAX >> (64 - u32::from(bits)))
+}
+
+/// The access that an await waits with.
+fn await_access(site: &AwaitSite, regs: &[u64]) -> Access {
+    let reg = |register: Reg| regs[register as usize];
+    let kind = match site.kind {
+        AwaitAccess::Load => AccessKind::Load,
+        AwaitAccess::Rmw { op, value, used } => AccessKind::Rmw { op, operand: reg(value), used },
+        AwaitAccess::Cas { expected, new, failure } => {
+            AccessKind::Cas { expected: reg(expected), new: reg(new), failure }
+        }
+    };
+    let until = Cond { op: site.until, operand: reg(site.operand), mask: site.mask, retry: site.retry };
+    Access {
+        addr: Addr(reg(site.addr)),
+        size: site.ty.store_size() as u8,
+        order: site.order,
+        purpose: Purpose::Data,
+        raw: false,
+        kind,
+        until: Some(until),
+    }
+}
+
+/// Whether a compare-and-exchange that finds this value succeeds; false for other accesses.
+pub fn is_exchanged(access: &Access, found: u64) -> bool {
+    matches!(access.kind, AccessKind::Cas { expected, .. } if expected == found)
 }
 
 impl Cpu<'_> {
@@ -197,6 +231,7 @@ impl Cpu<'_> {
                         stop!(self.access(addr, size, order, false, AccessKind::Rmw { op, operand: value, used }));
                     };
                     let new = eval::rmw(op, ty, low(old, ty.bits() as u8), value);
+                    self.effects += u64::from(new != old);
                     try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
                     r!(dst) = low(old, ty.bits() as u8);
                 }
@@ -209,10 +244,32 @@ impl Cpu<'_> {
                         stop!(self.access(addr, size, success, false, kind));
                     };
                     if found == wanted {
+                        self.effects += u64::from(new != found);
                         try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
                     }
                     r!(old) = found;
                     r!(done) = u64::from(found == wanted);
+                }
+                Ins::Await { site } => {
+                    let site = &program.awaits[site as usize];
+                    let access = await_access(site, regs);
+                    let Access { addr, size, .. } = access;
+                    let writes = !matches!(access.kind, AccessKind::Load);
+                    let loaded = self.memory.load_unseen(self.thread, addr, size, false, self.alone);
+                    let Some(found) = try_access!(loaded, addr, size, writes) else {
+                        *self.pending = Op::Access(access);
+                        stop!(Exit::Yield);
+                    };
+                    if access.until.is_some_and(|until| !until.holds(found, size)) {
+                        stop!(Exit::Trap(Trap::Spin(addr, u64::from(size))));
+                    }
+                    if let Some(new) = access.written(found) {
+                        self.effects += u64::from(new != found);
+                        try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
+                    }
+                    let [old, done] = site.results;
+                    r!(done) = u64::from(is_exchanged(&access, found));
+                    r!(old) = low(found, site.ty.bits() as u8);
                 }
                 Ins::Fence { order } => {
                     if !self.alone {
@@ -250,6 +307,14 @@ impl Cpu<'_> {
                         stop!(Exit::Trap(Trap::LoopBound(limit)));
                     }
                 }
+                Ins::LoopEnter { site } => note_state(&program.loops[site as usize], regs, self.effects),
+                Ins::LoopAgain { site } => {
+                    let site = &program.loops[site as usize];
+                    if is_same_state(site, regs, self.effects) {
+                        stop!(Exit::Trap(Trap::PureIteration));
+                    }
+                    note_state(site, regs, self.effects);
+                }
                 Ins::Jump { to } => jump!(to),
                 Ins::Branch { cond, then, other } => branch!(r!(cond) != 0, then, other),
                 Ins::BrEq { a, b, then, other } => branch!(r!(a) == r!(b), then, other),
@@ -276,6 +341,7 @@ impl Cpu<'_> {
 
     #[inline]
     fn store(&mut self, mode: Mode, addr: Addr, value: u64) -> Result<bool, Fault> {
+        self.effects += 1;
         self.memory.store_unseen(self.thread, addr, mode.size, value, self.alone)
     }
 

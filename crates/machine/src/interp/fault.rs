@@ -215,6 +215,18 @@ impl Interpreter {
                 );
                 self.bound(id, what)
             }
+            Trap::Spin(addr, size) => {
+                let path = self.path_of(id).map(str::to_owned);
+                let name = path.unwrap_or_else(|| self.name_touched(id, addr, size).text);
+                let (name, thread) = (quoted(&name), self.name_of_thread(id));
+                let message = format!("{thread} spins forever on {name}, which no other thread can change");
+                self.violation(id, ViolationKind::Livelock, message)
+            }
+            Trap::PureIteration => {
+                let thread = self.name_of_thread(id);
+                let message = format!("{thread} spins forever: the loop changes nothing, and there is no other thread");
+                self.violation(id, ViolationKind::Livelock, message)
+            }
             Trap::Assume => unreachable!("an assumption that does not hold blocks the thread"),
         }
     }

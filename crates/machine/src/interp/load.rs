@@ -29,7 +29,7 @@ pub fn load(module: &Module, options: InterpOptions) -> Result<Interpreter, Load
     initialise(module, &mut memory, &mut program, &addresses)?;
     for (id, function) in module.functions.iter() {
         if !function.is_declaration() {
-            compile::compile(&mut program, id, function, &addresses, options.unroll);
+            compile::compile(&mut program, id, function, &addresses, &options);
         }
     }
     let leaves_work = |function: &Function| models::LEAVE_WORK_FOR_THE_END.contains(&function.name.as_str());

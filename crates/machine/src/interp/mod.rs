@@ -11,6 +11,7 @@
 //! | `select.rs` | what needs code, and what that code reads |
 //! | `registers.rs` | registers for SSA values |
 //! | `compile.rs`, `branches.rs`, `edges.rs` | bytecode for instructions, branches, and edges with phis |
+//! | `pure_iteration.rs` | loop iterations that change nothing |
 //! | `load.rs` | globals, functions and the start of the program |
 //! | `exec.rs` | the inner loop |
 //! | `run.rs` | calls, returns, models, the life of a thread |
@@ -35,6 +36,7 @@ mod host;
 mod leak;
 mod load;
 mod naming;
+mod pure_iteration;
 mod registers;
 mod run;
 mod select;
@@ -59,6 +61,8 @@ pub struct InterpOptions {
     pub models: ModelOptions,
     /// How often the back edges of a loop may be taken each time that it is entered; no bound if none.
     pub unroll: Option<u32>,
+    /// Whether an iteration of a loop that has changed nothing is cut off when it is complete (`pure_iteration.rs`).
+    pub dynamic_purity: bool,
     /// How many instructions a thread may execute from one Op to the next.
     pub max_local_steps: u64,
     /// How many functions may be active in a thread at once.
@@ -76,6 +80,7 @@ impl Default for InterpOptions {
         InterpOptions {
             models: ModelOptions::default(),
             unroll: None,
+            dynamic_purity: false,
             max_local_steps: 50_000_000,
             max_depth: 20_000,
             args: Vec::new(),

@@ -88,6 +88,11 @@ impl Interpreter {
     /// Gives the outcome of an Op to the instruction that waited for it.
     fn complete(&mut self, id: ThreadId, outcome: Outcome) -> Next {
         let thread = &mut self.threads[id.index()];
+        if let Op::Access(access) = thread.head.pending
+            && access.written(outcome).is_some_and(|new| crate::truncate(new, access.size) != outcome)
+        {
+            thread.head.effects += 1;
+        }
         let frame = thread.frames.last_mut().expect("a thread that waits has a frame");
         if frame.is_model() {
             return Next::Model(outcome);
@@ -107,6 +112,14 @@ impl Interpreter {
                 };
                 set(old, outcome & ty.mask());
                 set(done, u64::from(outcome & ty.mask() == expected));
+            }
+            Ins::Await { site } => {
+                let site = &self.program.awaits[site as usize];
+                let Op::Access(access) = thread.head.pending else {
+                    unreachable!("an await waits with its own access");
+                };
+                set(site.results[1], u64::from(super::exec::is_exchanged(&access, outcome & site.ty.mask())));
+                set(site.results[0], outcome & site.ty.mask());
             }
             // A stack object has died; the return is tried again.
             Ins::Ret { .. } => return Next::Code,
@@ -147,10 +160,12 @@ impl Interpreter {
                 alone: !self.undo.process.threaded,
                 steps: self.steps,
                 max_steps: self.options.max_local_steps,
+                effects: thread.head.effects,
             };
             let (pc, exit) = cpu.run(&mut thread.stack[base..], frame.pc);
             self.instructions += cpu.steps - self.steps;
             self.steps = cpu.steps;
+            thread.head.effects = cpu.effects;
             frame.pc = pc;
             match exit {
                 Exit::Yield => {
@@ -173,6 +188,11 @@ impl Interpreter {
                     }
                 }
                 Exit::Trap(Trap::Assume) => {
+                    thread.head.status = Status::AssumeBlocked;
+                    return Ok(Next::Done);
+                }
+                // Others may still change what the loop waits for, but not by anything that this iteration did.
+                Exit::Trap(Trap::PureIteration) if self.undo.process.threaded => {
                     thread.head.status = Status::AssumeBlocked;
                     return Ok(Next::Done);
                 }
@@ -254,6 +274,7 @@ impl Interpreter {
             thread.frames.push(Frame { func, pc: entry, base, end });
             return Ok(Next::Code);
         }
+        thread.head.effects += 1;
         if callee.model.is_none() {
             return Err(self.no_model(id, func));
         }
@@ -485,6 +506,7 @@ impl Interpreter {
     fn slow(&mut self, id: ThreadId) -> Result<Option<Next>, Stop> {
         let thread = &mut self.threads[id.index()];
         let frame = *thread.frames.last().expect("code runs in a frame");
+        thread.head.effects += u64::from(!matches!(self.program.code[frame.pc as usize], Ins::ThreadLocal { .. }));
         let reg = |register: u16| thread.stack[frame.base as usize + register as usize];
         match self.program.code[frame.pc as usize] {
             Ins::AllocaK { dst, size } => self.alloca(id, dst, size)?,

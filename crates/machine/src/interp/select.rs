@@ -12,8 +12,8 @@
 //! and the encoder both go by it.
 
 use selvedge_ir::{
-    BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, EntityVec, FuncId, Function, GlobalId, Inst, InstKind, Operand,
-    Type, Value, ValueDef,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, EntityRef, EntityVec, FuncId, Function, GlobalId, Inst,
+    InstKind, Operand, Type, Value, ValueDef,
 };
 
 /// Addresses that are known when a program is loaded.
@@ -287,6 +287,14 @@ fn each_operand(kind: &InstKind, f: &mut dyn FnMut(Operand)) {
             [addr, value].into_iter().for_each(|&o| f(o));
         }
         InstKind::Cas { addr, expected, new, .. } => [addr, expected, new].into_iter().for_each(|&o| f(o)),
+        InstKind::Await { access, addr, operand, .. } => {
+            [addr, operand].into_iter().for_each(|&o| f(o));
+            match access {
+                AwaitKind::Load => {}
+                AwaitKind::Rmw { value, .. } => f(*value),
+                AwaitKind::Cas { expected, new, .. } => [expected, new].into_iter().for_each(|&o| f(o)),
+            }
+        }
         InstKind::MemCopy { dst, src, len, .. } => [dst, src, len].into_iter().for_each(|&o| f(o)),
         InstKind::MemSet { dst, byte, len } => [dst, byte, len].into_iter().for_each(|&o| f(o)),
         InstKind::Call { callee, args } => {

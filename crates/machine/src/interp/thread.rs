@@ -47,6 +47,8 @@ pub struct Head {
     pub children: u32,
     /// What it left for `pthread_join`.
     pub result: u64,
+    /// How often it has changed something besides its registers.
+    pub effects: u64,
     /// Whether it has called `pthread_exit` and only its stack objects are left.
     pub exiting: bool,
     /// The number of marks when it was saved last.
@@ -80,6 +82,7 @@ impl Thread {
             pending: Op::AtomicEnd,
             children: 0,
             result: 0,
+            effects: 0,
             exiting: false,
             saved: 0,
             low: 0,

@@ -83,7 +83,7 @@ mod tests {
             for _ in 0..2 {
                 let step = host.run("pthread_barrier_wait", &[barrier.0]).unwrap();
                 let Step::Yield(Op::Access(Access { until, .. })) = step else { panic!("{step:?}") };
-                assert_eq!(until, Some(Cond { op: CmpOp::Uge, operand: 3 * round }));
+                assert_eq!(until, Some(Cond::new(CmpOp::Uge, 3 * round)));
             }
             assert_eq!(host.int("pthread_barrier_wait", &[barrier.0]), -1);
         }

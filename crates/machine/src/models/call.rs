@@ -323,7 +323,7 @@ pub(super) fn initial(addr: Addr, value: u64) -> Access {
 
 /// An access that waits for a condition on the word.
 pub(super) fn until(access: Access, op: CmpOp, operand: u64) -> Access {
-    Access { until: Some(Cond { op, operand }), ..access }
+    Access { until: Some(Cond::new(op, operand)), ..access }
 }
 
 /// Reads private memory, whether it was written or not. The access has been checked.

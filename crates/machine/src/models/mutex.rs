@@ -218,10 +218,8 @@ mod tests {
         assert_eq!(host.load(mutex, 4), 5);
         assert_eq!(host.call("pthread_mutex_unlock", &[mutex.0]), 0);
         let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: 5, used: true };
-        let lock = Access {
-            until: Some(Cond { op: CmpOp::Ule, operand: 1 }),
-            ..access(mutex, take, Order::Acquire, Purpose::Lock)
-        };
+        let lock =
+            Access { until: Some(Cond::new(CmpOp::Ule, 1)), ..access(mutex, take, Order::Acquire, Purpose::Lock) };
         let unlock = access(mutex, AccessKind::Store { value: 0 }, Order::Release, Purpose::Unlock);
         assert_eq!(host.ops, [Op::Access(lock), Op::Access(unlock)]);
     }

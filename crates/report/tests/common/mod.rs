@@ -83,7 +83,7 @@ impl Script {
 }
 
 pub fn lock_op(addr: u64) -> Op {
-    let until = Some(Cond { op: selvedge_ir::CmpOp::Eq, operand: 0 });
+    let until = Some(Cond::new(selvedge_ir::CmpOp::Eq, 0));
     Op::Access(Access { purpose: Purpose::Lock, until, ..access(addr, AccessKind::Store { value: 1 }) })
 }
 

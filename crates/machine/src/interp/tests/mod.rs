@@ -1,5 +1,6 @@
 //! Tests of the interpreter on programs in the text form.
 
+mod awaits;
 mod threads;
 
 use super::*;

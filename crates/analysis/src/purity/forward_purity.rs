@@ -1,0 +1,287 @@
+//! Forward purity conditions, by one backward pass over a loop.
+//!
+//! B. Jonsson, M. Lång, K. Sagonas, "Awaiting for Godot: Stateless Model Checking that Avoids Executions where Nothing
+//! Happens" (FMCAD 2023), section III.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `FPC(•B)` | `at_start[B]` |
+//! | `FPC(A, B)` | [`Pass::along_edge`] |
+//! | `FPC(•s)` from `FPC(s•)` | [`Pass::before`] |
+//! | "earliest insertion point" | [`Conjunction::after`](super::purity_condition::Conjunction::after) |
+//! | purity condition of the loop | the result of [`forward_purity`] |
+//!
+//! Deviations:
+//! 1. On an edge into a block with phis, the condition speaks of the phi's argument for that edge instead of the phi. The
+//!    two are equal where the edge is taken, and the argument is known earlier and more precisely.
+//! 2. A header phi that carries something new does not make the edge impure by itself: see `header_phis.rs`.
+//! 3. Accesses that are not atomic are treated like accesses that may fault: a data race in an iteration that does nothing
+//!    is an error all the same, so the iteration is not cut off before them.
+//! 4. Minimum and maximum do nothing if the old value is on the right side of the operand.
+
+use super::guards::{bits_comparison, comparison, guard};
+use super::header_phis;
+use super::purity_condition::{Condition, TooLarge};
+use super::reasons::{Reason, Why};
+use crate::{Loop, dce};
+use selvedge_ir::{
+    AwaitKind, Block, Callee, Cfg, CmpOp, EntityVec, Function, Inst, InstKind, Module, Operand, Order, RmwOp, Type,
+};
+
+/// Library functions after which everything is as it was.
+const PURE_CALLS: &[&str] = &["sched_yield", "pthread_yield", "thrd_yield", "llvm.x86.sse2.pause", "llvm.aarch64.isb"];
+
+/// A switch with more cases than this is not looked into.
+const MAX_CASES: usize = 16;
+
+/// A loop, and what is known about its function.
+pub struct Context<'a> {
+    /// The program.
+    pub module: &'a Module,
+    /// The function.
+    pub func: &'a Function,
+    /// Its control-flow graph.
+    pub cfg: &'a Cfg,
+    /// The loop.
+    pub this: &'a Loop,
+}
+
+impl Context<'_> {
+    /// Whether an edge within the loop closes a cycle other than the loop itself.
+    pub fn is_inner_back_edge(&self, from: Block, to: Block) -> bool {
+        to != self.this.header && self.this.contains(to) && self.cfg.position(to) <= self.cfg.position(from)
+    }
+}
+
+/// The purity condition of a loop, and why it is not weaker: what its paths do that is not pure.
+pub fn forward_purity(context: &Context<'_>) -> (Result<Condition, TooLarge>, Vec<Reason>) {
+    let at_start = context.func.blocks.keys().map(|_| Condition::never()).collect();
+    let mut pass = Pass { context, at_start, reasons: Vec::new() };
+    let result = pass.run();
+    (result, pass.reasons)
+}
+
+struct Pass<'a> {
+    context: &'a Context<'a>,
+    /// `FPC(•B)` of the blocks that have been visited.
+    at_start: EntityVec<Block, Condition>,
+    reasons: Vec<Reason>,
+}
+
+impl Pass<'_> {
+    fn run(&mut self) -> Result<Condition, TooLarge> {
+        let Context { this, .. } = *self.context;
+        // Successors come before their predecessors, except along back edges, whose condition does not depend on them.
+        for &block in this.blocks.iter().rev() {
+            let condition = self.block(block)?;
+            self.at_start[block] = condition;
+        }
+        Ok(std::mem::take(&mut self.at_start[this.header]))
+    }
+
+    /// `FPC(•B)`.
+    fn block(&mut self, block: Block) -> Result<Condition, TooLarge> {
+        let Context { func, .. } = *self.context;
+        let mut condition = Condition::never();
+        for (succ, taken) in out_edges(func, block)? {
+            // `FPC(A•)` is the disjunction over the edges.
+            condition = condition.or(self.along_edge(block, succ, &taken)?)?;
+        }
+        for &inst in func.blocks[block].insts.iter().rev() {
+            if condition.is_never() {
+                break;
+            }
+            condition = self.before(inst, condition)?;
+        }
+        Ok(condition)
+    }
+
+    /// `FPC(A, B)`, where `taken` is the condition of the edge.
+    fn along_edge(&mut self, from: Block, to: Block, taken: &Condition) -> Result<Condition, TooLarge> {
+        let context = self.context;
+        if !context.this.contains(to) || context.is_inner_back_edge(from, to) {
+            return Ok(Condition::never());
+        }
+        if to == context.this.header {
+            let same = header_phis::unchanged(context, from, &mut self.reasons)?;
+            let condition = same.and(taken)?;
+            if condition.is_never() && !same.is_never() && !taken.is_never() {
+                let loc = context.func.terminator(from).map_or(context.func.loc, |t| context.func.insts[t].loc);
+                self.reasons.push(Reason { loc, why: Why::AlwaysChanges });
+            }
+            return Ok(condition);
+        }
+        let start = self.at_start[to].clone();
+        taken.and(&renamed(context.func, &start, from, to)?)
+    }
+
+    /// `FPC(•s)` from `FPC(s•)`.
+    fn before(&mut self, inst: Inst, mut after: Condition) -> Result<Condition, TooLarge> {
+        let Context { module, func, .. } = *self.context;
+        let data = &func.insts[inst];
+        let old = data.results.first().map_or(Operand::Undef, |&value| Operand::Value(value));
+        if is_barrier(module, func, inst) {
+            after.only_after(inst);
+        }
+        let pure = match &data.kind {
+            InstKind::Rmw { op, ty, value, .. } | InstKind::Await { access: AwaitKind::Rmw { op, value }, ty, .. } => {
+                Some(rmw_is_pure(func, *op, *ty, old, *value)?)
+            }
+            InstKind::Cas { expected, new, .. }
+            | InstKind::Await { access: AwaitKind::Cas { expected, new, .. }, .. }
+                if expected == new =>
+            {
+                None
+            }
+            InstKind::Cas { ty, expected, .. }
+            | InstKind::Await { access: AwaitKind::Cas { expected, .. }, ty, .. } => {
+                Some(comparison(func, CmpOp::Ne, *ty, old, *expected)?)
+            }
+            InstKind::Assume { cond } => Some(guard(func, *cond, true)?),
+            InstKind::Call { callee, .. } if is_pure_call(module, *callee) => None,
+            InstKind::Store { .. }
+            | InstKind::MemCopy { .. }
+            | InstKind::MemSet { .. }
+            | InstKind::Alloca { .. }
+            | InstKind::Call { .. }
+            | InstKind::VaStart { .. }
+            | InstKind::VaArg { .. }
+            | InstKind::VaCopy { .. }
+            | InstKind::Unsupported { .. } => Some(Condition::never()),
+            _ => None,
+        };
+        let Some(pure) = pure else { return Ok(after) };
+        let condition = after.and(&pure)?;
+        if condition.is_never() {
+            self.reasons.push(Reason { loc: data.loc, why: Why::Acts(inst) });
+        }
+        Ok(condition)
+    }
+}
+
+/// The edges out of a block with the condition under which each is taken, one per successor.
+pub fn out_edges(func: &Function, block: Block) -> Result<Vec<(Block, Condition)>, TooLarge> {
+    let Some(last) = func.terminator(block) else { return Ok(Vec::new()) };
+    Ok(match &func.insts[last].kind {
+        InstKind::Br { dest } => vec![(*dest, Condition::always())],
+        InstKind::CondBr { then_dest, else_dest, .. } if then_dest == else_dest => {
+            vec![(*then_dest, Condition::always())]
+        }
+        InstKind::CondBr { cond, then_dest, else_dest } => {
+            vec![(*then_dest, guard(func, *cond, true)?), (*else_dest, guard(func, *cond, false)?)]
+        }
+        InstKind::Switch { ty, value, cases, default } => switch_edges(func, *ty, *value, cases, *default)?,
+        _ => Vec::new(),
+    })
+}
+
+fn switch_edges(
+    func: &Function,
+    ty: Type,
+    value: Operand,
+    cases: &[(u64, Block)],
+    default: Block,
+) -> Result<Vec<(Block, Condition)>, TooLarge> {
+    if cases.len() > MAX_CASES {
+        return Err(TooLarge);
+    }
+    let mut edges: Vec<(Block, Condition)> = Vec::new();
+    let mut add = |dest: Block, condition: Condition| -> Result<(), TooLarge> {
+        match edges.iter_mut().find(|(block, _)| *block == dest) {
+            Some((_, known)) => *known = std::mem::take(known).or(condition)?,
+            None => edges.push((dest, condition)),
+        }
+        Ok(())
+    };
+    let mut others = Condition::always();
+    for &(bits, dest) in cases {
+        add(dest, comparison(func, CmpOp::Eq, ty, value, Operand::Const(bits))?)?;
+        others = others.and(&comparison(func, CmpOp::Ne, ty, value, Operand::Const(bits))?)?;
+    }
+    add(default, others)?;
+    Ok(edges)
+}
+
+/// A condition at the start of a block in terms of what its phis take from a predecessor.
+fn renamed(func: &Function, condition: &Condition, from: Block, to: Block) -> Result<Condition, TooLarge> {
+    let phis: Vec<(Operand, Operand)> = func
+        .phis(to)
+        .filter_map(|phi| match &func.insts[phi].kind {
+            InstKind::Phi { args, .. } => {
+                let (_, arg) = args.iter().find(|(block, _)| *block == from)?;
+                Some((Operand::Value(func.result(phi)), *arg))
+            }
+            _ => None,
+        })
+        .collect();
+    if phis.is_empty() {
+        return Ok(condition.clone());
+    }
+    let rename = |operand: Operand| phis.iter().find(|(phi, _)| *phi == operand).map_or(operand, |(_, arg)| *arg);
+    let mut result = Condition::never();
+    for conjunction in &condition.disjuncts {
+        let mut renamed = Condition::always();
+        for atom in &conjunction.atoms {
+            let (a, b) = (rename(atom.a), rename(atom.b));
+            let atom = match (a, b) == (atom.a, atom.b) {
+                true => Condition::literal(super::purity_condition::Literal::Atom(*atom)),
+                false => bits_comparison(func, atom.op, atom.ty, (a, atom.mask), b)?,
+            };
+            renamed = renamed.and(&atom)?;
+        }
+        for mut one in renamed.disjuncts {
+            one.after = conjunction.after;
+            result.add(one)?;
+        }
+    }
+    Ok(result)
+}
+
+/// The condition that a read-modify-write leaves memory as it was.
+fn rmw_is_pure(func: &Function, op: RmwOp, ty: Type, old: Operand, value: Operand) -> Result<Condition, TooLarge> {
+    let compare = |op, a, b| comparison(func, op, ty, a, b);
+    match op {
+        RmwOp::Xchg if !ty.is_float() => compare(CmpOp::Eq, old, value),
+        RmwOp::Add | RmwOp::Sub | RmwOp::Or | RmwOp::Xor => compare(CmpOp::Eq, value, Operand::Const(0)),
+        RmwOp::And => compare(CmpOp::Eq, value, Operand::Const(ty.mask())),
+        RmwOp::Max => compare(CmpOp::Sge, old, value),
+        RmwOp::Min => compare(CmpOp::Sle, old, value),
+        RmwOp::UMax => compare(CmpOp::Uge, old, value),
+        RmwOp::UMin => compare(CmpOp::Ule, old, value),
+        RmwOp::Xchg | RmwOp::Nand | RmwOp::FAdd | RmwOp::FSub => Ok(Condition::never()),
+    }
+}
+
+/// Whether a call only passes time.
+pub fn is_pure_call(module: &Module, callee: Callee) -> bool {
+    match callee {
+        Callee::Direct(id) => {
+            let func = &module.functions[id];
+            func.is_declaration() && PURE_CALLS.contains(&func.name.as_str())
+        }
+        Callee::Indirect(_) => false,
+    }
+}
+
+/// Whether an iteration must not be cut off before an instruction, because it may be an error.
+fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
+    match func.insts[inst].kind {
+        InstKind::Load { ty, addr, order, .. } => order == Order::Plain || may_fault(module, addr, ty),
+        InstKind::Await { access: AwaitKind::Load, ty, addr, order, .. } => {
+            order == Order::Plain || may_fault(module, addr, ty)
+        }
+        InstKind::Rmw { ty, addr, .. } | InstKind::Cas { ty, addr, .. } | InstKind::Await { ty, addr, .. } => {
+            may_fault(module, addr, ty)
+        }
+        InstKind::Binary { .. } => !dce::is_removable(&func.insts[inst].kind),
+        _ => false,
+    }
+}
+
+/// Whether an atomic access can go wrong: only one within a global variable cannot.
+fn may_fault(module: &Module, addr: Operand, ty: Type) -> bool {
+    let Operand::Global(id, offset) = addr else { return true };
+    let global = &module.globals[id];
+    let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(ty.store_size().into()));
+    global.external || end.is_none_or(|end| end > global.size)
+}

@@ -1,0 +1,91 @@
+//! Loop iterations that have changed nothing, found out when they are complete.
+//!
+//! The static elimination of pure iterations (`purity/` of the analysis crate) cuts an iteration off as soon as it is
+//! certain that it will change nothing. Where that cannot be seen in the program text (an address that is computed, a
+//! condition that is too large, a store that is not reached), the machine looks at what happened, as SAVER does
+//! (M. Kokologiannakis, X. Ren, V. Vafeiadis, "Dynamic Partial Order Reductions for Spinloops", FMCAD 2021): if an
+//! iteration ends at the header with the values in the header's phis with which it began, and the thread has had no
+//! effect in between, the thread is blocked there.
+//!
+//! That is sound for the same reason as the static elimination: the iteration has read, and nothing else. Take it out of
+//! the execution, and everybody else does what they did, and the thread stands at the header in the same state. So every
+//! continuation of the blocked execution has a counterpart without the iteration, and that one is explored. Registers
+//! that are not phis of the header are not part of the state: those that are defined outside the loop have not changed,
+//! and those that are defined inside are computed again before they are used.
+//!
+//! An *effect* is whatever could be noticed later by the thread itself or by others: a store (to private memory too), a
+//! read-modify-write that has changed the value, a stack object, a library call. Failed exchanges and loads are none.
+//!
+//! Before there is a second thread nobody can change what the loop reads, so it is a livelock.
+
+use super::code::{LoopSite, Program, Reg};
+use super::flow::Flow;
+use super::registers::Registers;
+use super::select::Selection;
+use rustc_hash::FxHashMap;
+use selvedge_ir::{BinaryOp, Block, EntityRef, Function, Inst, InstKind, Operand, Value, ValueDef};
+
+/// The loops of a function that are worth looking at, with the phis that are their state. A loop that counts cannot be in
+/// the same state twice in a row.
+pub fn tracked_loops(function: &Function, flow: &Flow, selection: &Selection<'_>) -> Vec<(Block, Vec<Value>)> {
+    let headers = flow.order.iter().copied().filter(|&block| flow.is_loop_header(block));
+    headers
+        .filter_map(|header| {
+            let needed = |inst: &Inst| selection.needed[inst.index()];
+            let phis: Vec<Inst> = function.phis(header).filter(needed).collect();
+            let counts = |&phi: &Inst| is_counter(function, flow, header, phi);
+            (!phis.iter().any(counts)).then(|| (header, phis.iter().map(|&phi| function.result(phi)).collect()))
+        })
+        .collect()
+}
+
+/// Whether a phi is increased by a constant on every way back.
+fn is_counter(function: &Function, flow: &Flow, header: Block, phi: Inst) -> bool {
+    let InstKind::Phi { args, .. } = &function.insts[phi].kind else { return false };
+    let own = Operand::Value(function.result(phi));
+    let steps = |operand: Operand| {
+        let Operand::Value(value) = operand else { return false };
+        let ValueDef::Result(inst, _) = function.values[value].def else { return false };
+        match function.insts[inst].kind {
+            InstKind::Binary { op: BinaryOp::Add | BinaryOp::Sub, a, b: Operand::Const(step), .. } => {
+                a == own && step != 0
+            }
+            _ => false,
+        }
+    };
+    args.iter().filter(|&&(from, _)| flow.is_back_edge(from, header)).all(|&(_, arg)| steps(arg))
+}
+
+/// Gives each loop registers to note its state in, from `next` on.
+pub fn loop_sites(
+    program: &mut Program,
+    registers: &Registers,
+    tracked: Vec<(Block, Vec<Value>)>,
+    mut next: u32,
+) -> FxHashMap<Block, u32> {
+    let mut sites = FxHashMap::default();
+    for (header, phis) in tracked {
+        let state: Vec<Reg> = phis.into_iter().map(|value| registers.of(value) as Reg).collect();
+        let noted = next as Reg;
+        next += state.len() as u32 + 1;
+        sites.insert(header, program.loops.len() as u32);
+        program.loops.push(LoopSite { state, noted });
+    }
+    sites
+}
+
+/// Notes the state at the start of an iteration.
+pub fn note_state(site: &LoopSite, regs: &mut [u64], effects: u64) {
+    let noted = site.noted as usize;
+    regs[noted] = effects;
+    for (n, &register) in site.state.iter().enumerate() {
+        regs[noted + 1 + n] = regs[register as usize];
+    }
+}
+
+/// Whether the state is the one that was noted, and nothing has happened since.
+pub fn is_same_state(site: &LoopSite, regs: &[u64], effects: u64) -> bool {
+    let noted = site.noted as usize;
+    regs[noted] == effects
+        && site.state.iter().enumerate().all(|(n, &register)| regs[noted + 1 + n] == regs[register as usize])
+}
