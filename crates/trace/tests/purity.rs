@@ -364,7 +364,7 @@ fn check(seed: u64) -> Option<usize> {
 }
 
 /// How many programs are tried, unless `SELVEDGE_PURITY_PROGRAMS` says otherwise.
-const PROGRAMS: u64 = 400;
+const PROGRAMS: u64 = 1000;
 
 #[test]
 fn programs_that_spin_have_the_outcomes_that_unrolling_finds() {
