@@ -69,10 +69,14 @@ impl Body {
         (start, end)
     }
 
-    /// Puts what was read where it can be seen in the end.
+    /// Adds what was read to what can be seen in the end.
     fn keep(&mut self, value: &str) {
         let thread = self.thread;
-        self.line(&format!("store i32 {value}, @r{thread}, rlx"));
+        let before = self.make("i32", &format!("load i32 @r{thread}, rlx"));
+        let moved = self.make("i32", &format!("shl i32 {before}, 2"));
+        let low = self.make("i32", &format!("and i32 {value}, 3"));
+        let after = self.make("i32", &format!("or i32 {moved}, {low}"));
+        self.line(&format!("store i32 {after}, @r{thread}, rlx"));
     }
 
     /// A statement; one that does not spin, if it must not.
@@ -84,11 +88,15 @@ impl Body {
                 let read = self.make("i32", &format!("load i32 {v}, sc"));
                 self.keep(&read);
             }
-            4 => drop(self.make("i32", &format!("rmw xchg i32 {v}, {k}, sc"))),
+            4 => {
+                let old = self.make("i32", &format!("rmw xchg i32 {v}, {k}, sc"));
+                self.keep(&old);
+            }
             5 => {
                 let done = self.name();
                 let old = self.name();
                 self.line(&format!("{old}: i32, {done}: i1 = cas i32 {v}, {k}, {l}, sc, sc"));
+                self.keep(&old);
             }
             6 => self.spin(r, v, k),
             7 => self.test_bit(v, k),
@@ -194,6 +202,7 @@ impl Body {
         let busy = self.make("i1", &format!("cmp ne i32 {old}, 0"));
         self.line(&format!("condbr {busy}, {outer}, {end}"));
         self.block(&end);
+        self.keep(&old);
     }
 
     fn counts(&mut self, v: &str, k: u64) {
@@ -219,6 +228,7 @@ impl Body {
         self.line(&format!("br {before}"));
         self.block(&before);
         let first = self.make("i32", &format!("load i32 {v}, sc"));
+        self.keep(&first);
         let (start, end) = self.start();
         let (old, now) = (self.name(), self.name());
         self.line(&format!("{old}: i32 = phi i32 [{before}: {first}], [{next}: {now}]"));
@@ -236,7 +246,11 @@ impl Body {
 fn program(seed: u64) -> String {
     let mut r = Random::new(seed);
     let threads = 2 + r.below(2);
-    let mut text = "global @x : 4 align 4\nglobal @y : 4 align 4\nglobal @z : 4 align 4\n".to_owned();
+    let mut text = String::new();
+    for name in ["x", "y", "z"] {
+        let initial = r.below(3);
+        writeln!(text, "global @{name} : 4 align 4 = bytes \"0{initial}000000\"").expect("writing succeeds");
+    }
     text.push_str("declare @malloc(i64) -> ptr\ndeclare @pthread_create(ptr, ptr, ptr, ptr) -> i32\n");
     text.push_str("declare @pthread_join(i64, ptr) -> i32\n");
     for thread in 0..threads {
@@ -244,7 +258,7 @@ fn program(seed: u64) -> String {
         let mut body = Body { text: String::new(), next: 0, thread };
         // The last thread never spins, so that the others have something to wait for.
         let last = thread + 1 == threads;
-        for _ in 0..if last { 3 } else { 1 + r.below(2) } {
+        for _ in 0..if last { 4 } else { 1 + r.below(2) } {
             body.statement(&mut r, !last);
         }
         let code = body.text;
@@ -275,12 +289,12 @@ fn main_function(threads: u64) -> String {
     let mut sum = "0".to_owned();
     for (n, name) in names.iter().enumerate() {
         line(format!("a{n}: i32 = load i32 @{name}, sc"));
-        line(format!("b{n}: i32 = and i32 a{n}, 3"));
-        line(format!("d{n}: i32 = shl i32 b{n}, {}", 2 * n));
-        line(format!("e{n}: i32 = add i32 {sum}, d{n}"));
+        line(format!("b{n}: i64 = zext i32 a{n} to i64"));
+        line(format!("d{n}: i64 = shl i64 b{n}, {}", if n < 3 { 2 * n } else { 10 * n - 24 }));
+        line(format!("e{n}: i64 = add i64 {sum}, d{n}"));
         sum = format!("e{n}");
     }
-    line(format!("code: i64 = zext i32 {sum} to i64"));
+    line(format!("code: i64 = add i64 {sum}, 0"));
     line("q: ptr = ptradd p, code * 1 + 1".to_owned());
     line("bad: i8 = load i8 q".to_owned());
     line("ret 0".to_owned());
@@ -350,7 +364,7 @@ fn check(seed: u64) -> Option<usize> {
 }
 
 /// How many programs are tried, unless `SELVEDGE_PURITY_PROGRAMS` says otherwise.
-const PROGRAMS: u64 = 400;
+const PROGRAMS: u64 = 1000;
 
 #[test]
 fn programs_that_spin_have_the_outcomes_that_unrolling_finds() {
