@@ -152,7 +152,7 @@ fn all_lists_distinct_violations() {
     let first = place.run(&["check", "a.c", "--json", "-"]).exits_with(1).json();
     assert_eq!(first["violations"].as_array().map(Vec::len), Some(1));
     let all = place.run(&["check", "a.c", "--all", "--json", "r.json"]);
-    all.exits_with(1).says(&["2 violations", "--violation 2"]);
+    all.exits_with(1).says(&["2 distinct violations", "--violation 2"]);
     place.run(&["replay", "r.json", "--violation", "2"]).exits_with(1);
     place.run(&["replay", "r.json", "--violation", "3"]).fails_with(3, &["no number 3"]);
 }

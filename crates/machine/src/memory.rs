@@ -1,10 +1,12 @@
 //! Memory objects: bounds, liveness, initialisation, sharing, and going back.
 //!
-//! Every object belongs to a *space*: one for globals, one per thread. An address is `space << 38 | page << 12 | offset`,
-//! objects start at fresh pages, and a space hands out pages in order, so an address depends only on (thread, n-th
-//! allocation of it) and is equal in equivalent executions. Addresses fit into 47 bits, so programs that keep a counter
-//! in the upper bits of a pointer work as they do on real machines. Pages are never given out twice in an execution:
-//! a dangling pointer never meets a new object.
+//! Every object belongs to a *space*: one for globals, one per thread. An address is `space << 38 | page << 12 |
+//! offset`, objects start at fresh pages, and a space hands out pages in order, so an address depends only on (thread,
+//! n-th allocation of it) and is equal in equivalent executions. Addresses fit into 47 bits, so programs that keep a
+//! counter in the upper bits of a pointer work as they do on real machines. Pages are never given out twice in an
+//! execution: a dangling pointer never meets a new object. Pages before and behind an object are left unused, so that
+//! an access which misses its object by less than that (1 MiB for globals, 128 KiB for the heap, 32 KiB on the stack) does
+//! not meet another one.
 //!
 //! An object starts *private* to the thread that allocated it. It becomes *shared* when its address is written into
 //! shared memory or handed to a new thread, and with it everything that it points to ([`Memory::publish`]). Only
@@ -154,11 +156,12 @@ impl Memory {
         }
         let space = &mut self.spaces[space_index];
         // One page more than needed where the end would coincide with the next object's start.
-        let pages = (size >> PAGE_BITS) as usize + 1;
+        let guard = guard_pages(kind);
+        let pages = (size >> PAGE_BITS) as usize + 1 + 2 * guard;
         if space.pages.len() + pages > 1 << (SPACE_BITS - PAGE_BITS) {
             return None;
         }
-        let base = (space_index as u64) << SPACE_BITS | (space.pages.len() as u64) << PAGE_BITS;
+        let base = (space_index as u64) << SPACE_BITS | ((space.pages.len() + guard) as u64) << PAGE_BITS;
         let index = space.objects.len() as u32;
         if index == space.young {
             self.growing.push(space_index as u16);
@@ -187,7 +190,7 @@ impl Memory {
         }
     }
 
-    /// The object that an address points into (or just behind), dead or alive.
+    /// The object that an address points into, or close to, dead or alive.
     #[inline]
     pub fn find(&self, addr: Addr) -> Option<ObjectId> {
         let space = (addr.0 >> SPACE_BITS) as usize;
@@ -218,7 +221,7 @@ impl Memory {
         if !object.alive {
             return Err(Fault::Dead(id));
         }
-        let offset = addr.0 - object.base.0;
+        let offset = addr.0.wrapping_sub(object.base.0);
         if offset > object.size || size > object.size - offset {
             return Err(Fault::OutOfBounds(id));
         }
@@ -231,7 +234,8 @@ impl Memory {
         Ok(id)
     }
 
-    /// The same as `check` for the common case that nothing is wrong: the object and where its bytes for this access are.
+    /// The same as `check` for the common case that nothing is wrong: the object and where its bytes for this access
+    /// are.
     #[inline(always)]
     fn locate(&self, thread: ThreadId, addr: Addr, size: u8) -> Option<(ObjectId, &Object, usize)> {
         let space = (addr.0 >> SPACE_BITS) as usize;
@@ -239,9 +243,9 @@ impl Memory {
         let contents = self.spaces.get(space)?;
         let index = *contents.pages.get(page)?;
         let object = contents.objects.get(index as usize)?;
-        let offset = addr.0 - object.base.0;
+        let offset = addr.0.wrapping_sub(object.base.0);
         let accessible = object.shared || space == thread.index() + 2 || space < 2;
-        let fits = offset + u64::from(size) <= object.size;
+        let fits = offset <= object.size && u64::from(size) <= object.size - offset;
         let usable = object.alive & fits & accessible & (object.kind != ObjectKind::Function);
         usable.then(|| (ObjectId { space: space as u16, index }, object, object.data + offset as usize))
     }
@@ -356,12 +360,16 @@ impl Memory {
         (mask(read8(&space.bytes, at), size), mask(read8(&space.init, at), size))
     }
 
+    fn fits(&self, id: ObjectId, addr: Addr, size: u8) -> bool {
+        let object = self.object(id);
+        let offset = addr.0.wrapping_sub(object.base.0);
+        offset <= object.size && u64::from(size) <= object.size - offset
+    }
+
     /// What is in memory at an address, whether or not it may be read; 0 if there never was an object.
     pub fn remains(&self, addr: Addr, size: u8) -> u64 {
         match self.find(addr) {
-            Some(id) if addr.0 - self.object(id).base.0 + u64::from(size) <= self.object(id).size => {
-                self.peek(id, addr, size).0
-            }
+            Some(id) if self.fits(id, addr, size) => self.peek(id, addr, size).0,
             _ => 0,
         }
     }
@@ -515,6 +523,18 @@ impl Memory {
     }
 }
 
+/// How many pages before and behind an object belong to no other: an access that misses its object lands there, and is
+/// known to have missed this one. Few for stack objects, of which there may be millions.
+fn guard_pages(kind: ObjectKind) -> usize {
+    match kind {
+        ObjectKind::Global => 256,
+        ObjectKind::Heap | ObjectKind::ThreadLocal => 32,
+        ObjectKind::Stack => 8,
+        ObjectKind::Constant => 4,
+        ObjectKind::Function => 1,
+    }
+}
+
 impl Space {
     /// Takes an allocation back; returns the object's size.
     fn forget_newest(&mut self) -> u64 {
@@ -522,7 +542,7 @@ impl Space {
         self.bytes.truncate(object.data);
         self.init.truncate(object.data);
         let page = (object.base.0 >> PAGE_BITS) as usize & ((1 << (SPACE_BITS - PAGE_BITS)) - 1);
-        self.pages.truncate(page);
+        self.pages.truncate(page - guard_pages(object.kind));
         object.size
     }
 }

@@ -1,8 +1,8 @@
 //! Random C programs of one thread print the same and exit with the same status in the machine as they do natively.
 //!
 //! csmith makes the programs, if it is installed. Each is compiled by clang to a native binary and run. The machine
-//! then runs it twice: as the front end hands it over, with every variable in memory, and after all passes. `SELVEDGE_CSMITH`
-//! says how many programs to try; `cargo xtask fuzz` runs many more.
+//! then runs it twice: as the front end hands it over, with every variable in memory, and after all passes.
+//! `SELVEDGE_CSMITH` says how many programs to try; `cargo xtask fuzz` runs many more.
 
 use selvedge_llvm::ClangOptions;
 use selvedge_machine::{InterpOptions, Interpreter, Machine};

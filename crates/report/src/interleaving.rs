@@ -17,7 +17,7 @@ use crate::verdict::plural;
 use crate::words::{self, Names};
 use anstyle::Style;
 use selvedge_machine::schedule::Replay;
-use selvedge_machine::{SourceSpan, Status, Stop, ThreadId, Violation};
+use selvedge_machine::{SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -69,6 +69,7 @@ pub fn context_switches(replay: &Replay) -> usize {
 fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -> Vec<Row> {
     let culprits = fold::culprits(replay, violation);
     let short = ShortPlaces::of(replay, violation);
+    let failed = failed_step(replay, violation);
     let mut rows = Vec::new();
     let switched = |n: usize| n == 0 || replay.events[n - 1].thread != replay.events[n].thread;
     for part in parts {
@@ -77,7 +78,10 @@ fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -
                 let event = &replay.events[*n];
                 let switched = switched(*n);
                 let mark = if culprits.contains(n) { Mark::Culprit } else { Mark::Plain };
-                let text = words::describe(event, names);
+                let text = match failed == Some(*n) {
+                    true => words::describe_failed(event, names),
+                    false => words::describe(event, names),
+                };
                 Row {
                     step: Some(n + 1),
                     place: short.show(&event.site.span),
@@ -94,6 +98,16 @@ fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -
     }
     rows.extend(end_rows(replay, violation, &short, names));
     rows
+}
+
+/// The step that could not be made because of what it would have touched: it is the last of its thread.
+fn failed_step(replay: &Replay, violation: &Violation) -> Option<usize> {
+    use ViolationKind::{InvalidPointer, OutOfBounds, UninitialisedRead, UseAfterFree};
+    let (thread, _) = replay.stop.as_ref()?;
+    let is_about_memory = matches!(violation.kind, UseAfterFree | OutOfBounds | UninitialisedRead | InvalidPointer);
+    let last = replay.events.iter().rposition(|event| event.thread == *thread)?;
+    let place = violation.places.first().map(|(span, _)| span);
+    (is_about_memory && place == Some(&replay.events[last].site.span)).then_some(last)
 }
 
 fn fold_row(replay: &Replay, steps: &[usize]) -> Row {

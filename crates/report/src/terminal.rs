@@ -127,9 +127,8 @@ fn headline(verdict: &Verdict) -> String {
     let e = &verdict.exploration;
     match verdict.answer() {
         Answer::Violation => {
-            let found = plural(e.violations.len() as u64, "violation");
-            let distinct = if verdict.question.options.all { " (distinct ones)" } else { "" };
-            format!("{} {found} found{distinct}", paint(style::BAD, "violation:"))
+            let noun = if verdict.question.options.all { "distinct violation" } else { "violation" };
+            format!("{} {} found", paint(style::BAD, "violation:"), plural(e.violations.len() as u64, noun))
         }
         Answer::Verified => {
             let bounded = if e.bounds.is_empty() { "" } else { " within the bounds" };

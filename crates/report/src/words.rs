@@ -77,6 +77,17 @@ pub fn describe(event: &EventRecord, names: &Names) -> Vec<String> {
     lines
 }
 
+/// A step that could not be made, in words: there are no values to show.
+pub fn describe_failed(event: &EventRecord, names: &Names) -> Vec<String> {
+    match &event.op {
+        Op::Access(access) if access.purpose == Purpose::Data => {
+            let act = if matches!(access.kind, AccessKind::Load) { "read" } else { "write" };
+            vec![format!("{act} {}", names.object_at(access.addr, &event.site))]
+        }
+        _ => describe(event, names),
+    }
+}
+
 fn describe_op(event: &EventRecord, names: &Names) -> String {
     let (done, site) = (event.done, &event.site);
     match &event.op {

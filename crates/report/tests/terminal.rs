@@ -146,6 +146,21 @@ fn of_a_long_execution_only_the_last_rounds_are_shown() {
 }
 
 #[test]
+fn a_step_that_could_not_be_made_has_no_values() {
+    let replay = Script::default()
+        .thread(0, "main", Status::Ready)
+        .thread(1, "reader", Status::Stopped)
+        .spawn(0, 1, 5)
+        .sync(0, Op::Free { addr: Addr(0x7000), size: 8 }, site(6, 3, "node", "free"))
+        .read(1, 0x7000, 0, site(9, 3, "node->next", ""))
+        .replay();
+    let v =
+        violation(ViolationKind::UseAfterFree, "read of `node->next` after it was freed", &[(9, 3, ""), (6, 3, "")]);
+    let replay = Replay { stop: Some((t(1), Stop::Violation(Box::new(v.clone())))), ..replay };
+    insta::assert_snapshot!(plain(&interleaving::render(&replay, &v, 100, false)));
+}
+
+#[test]
 fn a_full_interleaving_has_every_step() {
     let (replay, v) = spinning();
     let text = plain(&interleaving::render(&replay, &v, 100, true));

@@ -14,7 +14,9 @@
 //! 1. Races are reversed when the execution is maximal, but only those whose second event is new since the last maximal
 //!    execution. For an older pair, `v` differs from what was handled before only by events at its end, which are
 //!    independent with `e'`; the subtree (or the sleeping step) that covered the earlier `v` covers the new one too,
-//!    since races with those events are found there. The oracle checks that no class is lost or met twice.
+//!    since races with those events are found there. The exception is an `e'` that touches more without `e` before it than
+//!    it did ([`touches_more`]): it may then depend on those events, and such a pair is reversed in every execution. The
+//!    oracle checks that no class is lost or met twice.
 //! 2. Going back is undo, not replay.
 //! 3. Alternatives of one step (nondeterministic values, whom a signal wakes) are sibling branches. All are added when
 //!    the step is executed freely for the first time, or when it is the reversed event of a race; in the middle of a
@@ -27,7 +29,7 @@ use crate::blocking_race::{Waiter, blocking_races};
 use crate::data_race::DataRaces;
 use crate::ending::conclude;
 use crate::lazy_order::{Locations, reversed_observed};
-use crate::reversal::reversed;
+use crate::reversal::{notdep, reversed, touches_more};
 use crate::session::{Over, Session};
 use crate::source_set::initials;
 use crate::trace::{EventId, Race, Trace};
@@ -69,6 +71,8 @@ pub struct Explorer<'a, 'b, M> {
     sleeping: Vec<Sleeper>,
     /// Races of the trace up to here have been reversed.
     reversed: usize,
+    /// Those of them that have to be reversed again in every execution.
+    open: Vec<usize>,
     /// Lengths of the execution at which threads met bounds.
     bounded: Vec<usize>,
     data_races: DataRaces,
@@ -95,6 +99,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             levels: vec![Level { node: root, sleep: 0, inherited: 0, fresh: true }],
             sleeping: Vec::new(),
             reversed: 0,
+            open: Vec::new(),
             bounded: Vec::new(),
             data_races: DataRaces::default(),
             v: Vec::new(),
@@ -117,6 +122,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             self.bounded.clear();
             self.data_races.forget_from(0);
             self.reversed = 0;
+            self.open.clear();
             self.session.restart();
         }
         Ok(())
@@ -313,18 +319,18 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         if self.trace.dependence.observers {
             self.trace.order_lazily();
             self.reversed = 0;
+            self.open.clear();
         }
         let mut v = std::mem::take(&mut self.v);
-        for n in self.reversed..self.trace.races().len() {
+        let open = std::mem::take(&mut self.open);
+        let new = self.reversed..self.trace.races().len();
+        for n in open.into_iter().chain(new) {
             match self.trace.races()[n] {
+                Race::NonBlocking(e, e2) if self.optimal => self.reverse(n, e, e2, &mut v),
                 Race::NonBlocking(e, e2) => {
-                    if self.optimal {
-                        reversed(&self.trace, e, e2, &mut v); // ll. 4-5
-                    } else {
-                        crate::source_set::reversed_up_to(&self.trace, e, e2, &mut v);
-                    }
+                    crate::source_set::reversed_up_to(&self.trace, e, e2, &mut v);
                     self.probe(e, &mut v);
-                    self.insert(e, &mut v); // l. 6
+                    self.insert(e, &mut v);
                 }
                 Race::Observed(e, e2, observer) => {
                     reversed_observed(&self.trace, e, e2, observer, &mut v);
@@ -349,6 +355,23 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             }
         }
         self.v = v;
+    }
+
+    /// Reverses the n-th race (ll. 4-6).
+    fn reverse(&mut self, n: usize, e: EventId, e2: EventId, v: &mut Vec<Action>) {
+        reversed(&self.trace, e, e2, v);
+        self.probe(e, v);
+        let last = *v.last().expect("a sequence ends in the event that was reversed");
+        if touches_more(&self.trace, e, e2, &last.footprint) {
+            self.open.push(n);
+            if self.trace.has_alternatives() {
+                // It may depend on what was left out; the executions with the other alternatives come here too.
+                v.clear();
+                notdep(&self.trace, e, v);
+                v.push(last);
+            }
+        }
+        self.insert(e, v);
     }
 
     fn reverse_blocking(&mut self, waiter: &Waiter) {
@@ -414,6 +437,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             let event = self.trace.pop();
             self.sc.undo();
             self.reversed = self.reversed.min(self.trace.races().len());
+            while self.open.pop_if(|race| *race >= self.reversed).is_some() {}
             self.data_races.forget_from(self.trace.len());
             while self.bounded.pop_if(|length| *length > self.trace.len()).is_some() {}
             let parent = self.levels.last().expect("the empty prefix is never left").node;

@@ -12,7 +12,7 @@
 //! in `pre(E, e).notdep(e, E)`, where all writes have the values that they had in `E`.
 
 use crate::action::{ANY, Action, Footprint, access_footprint, overlap};
-use crate::trace::{Event, EventId, Trace};
+use crate::trace::{Event, EventId, Range, Trace};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, Op};
 use smallvec::SmallVec;
@@ -75,6 +75,21 @@ pub fn revised(trace: &Trace, event: &Event, kept: impl Fn(EventId) -> bool) -> 
         _ => {}
     }
     action
+}
+
+/// Whether `e'` touches bytes in a new way without `e` before it, such that it may depend on an event which depends
+/// neither on `e` nor on `e'` as it was executed: a section that takes another path, or an exchange that now succeeds,
+/// unless `e` writes all of its bytes and thus depends on whatever touches them.
+pub fn touches_more(trace: &Trace, e: EventId, e2: EventId, revised: &Footprint) -> bool {
+    match (&trace.event(e2).action.footprint, revised) {
+        (executed, revised) if executed == revised => false,
+        (Footprint::Section(executed), Footprint::Section(revised)) => {
+            let executed = trace.dependence.parts(*executed);
+            trace.dependence.parts(*revised).iter().any(|part| !executed.contains(part))
+        }
+        (Footprint::Read { .. }, revised) => !Range::of(&trace.event(e).action.footprint).covers(&Range::of(revised)),
+        _ => false,
+    }
 }
 
 /// What an access touches when it is executed after the events that are kept. `found` is a value that the location had

@@ -131,8 +131,14 @@ impl<'a> Session<'a> {
 
     /// Notes a violation, once.
     pub fn violated(&mut self, violation: Violation, schedule: impl FnOnce() -> Schedule) -> Result<(), Over> {
-        let places = violation.places.iter().map(|(place, _)| place.clone()).collect();
-        if self.seen.insert((violation.kind, violation.message.clone(), places)) {
+        let mut places: Vec<SourceSpan> = violation.places.iter().map(|(place, _)| place.clone()).collect();
+        let mut message = violation.message.clone();
+        if violation.kind == ViolationKind::DataRace && places.iter().all(|place| place.line > 0) {
+            // The same two lines race whoever comes first, and whichever of several like threads it is.
+            places.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+            message.clear();
+        }
+        if self.seen.insert((violation.kind, message, places)) {
             self.result.violations.push(Found { violation, schedule: schedule() });
         }
         if self.options.all { Ok(()) } else { self.interrupted(Interruption::FirstViolation) }

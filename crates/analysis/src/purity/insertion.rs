@@ -158,8 +158,7 @@ fn reads_before(context: &Context<'_>, place: Place) -> bool {
     let before = blocks_before(context, place.block());
     let own = &func.blocks[place.block()].insts[..place.index(func)];
     let own = if matches!(place, Place::After(..)) { &own[..own.len() - 1] } else { own };
-    before.iter().any(|&block| func.blocks[block].insts.iter().any(reads))
-        || own.iter().any(reads)
+    before.iter().any(|&block| func.blocks[block].insts.iter().any(reads)) || own.iter().any(reads)
 }
 
 fn may_read(module: &Module, kind: &InstKind) -> bool {

@@ -19,6 +19,7 @@ impl Interpreter {
         if visible {
             return Ok(false);
         }
+        self.steps += len / 8;
         // Where the ranges overlap, no piece may be overwritten before it is read.
         let backwards = dst.0 > src.0 && dst.0 - src.0 < len;
         let mut done = 0;
@@ -46,6 +47,8 @@ impl Interpreter {
         if self.visible(id, dst, len, true)? {
             return Ok(false);
         }
+        // So that the bound on a thread's own computation covers what a single instruction does.
+        self.steps += len / 8;
         let value = u64::from_ne_bytes([byte; 8]);
         let mut done = 0;
         while done < len {

@@ -1,14 +1,14 @@
 //! The bytecode.
 //!
-//! An instruction is 16 bytes: an opcode, up to four registers of 16 bits, and room for a constant or two branch targets.
-//! Registers are numbered from the start of the running function's frame; a register always holds a value that is cut to
-//! the width of its type, so that zero extension and most conversions between integers and pointers cost nothing. The
-//! variants whose names end in `K` take a constant where the others take a register; `G` stands for a constant address,
-//! which is what the address of a global variable is. Everything that can be decided when a program is loaded has been:
-//! widths of the common operations, callees, addresses, branch targets.
+//! An instruction is 16 bytes: an opcode, up to four registers of 16 bits, and room for a constant or two branch
+//! targets. Registers are numbered from the start of the running function's frame; a register always holds a value that
+//! is cut to the width of its type, so that zero extension and most conversions between integers and pointers cost
+//! nothing. The variants whose names end in `K` take a constant where the others take a register; `G` stands for a
+//! constant address, which is what the address of a global variable is. Everything that can be decided when a program
+//! is loaded has been: widths of the common operations, callees, addresses, branch targets.
 //!
-//! What only reports need (source positions, names) lies beside the code in [`Debug`], one entry per instruction, and in
-//! the [`Program`]'s copies of the module's tables.
+//! What only reports need (source positions, names) lies beside the code in [`Debug`], one entry per instruction, and
+//! in the [`Program`]'s copies of the module's tables.
 
 use crate::models::Model;
 use rustc_hash::FxHashMap;

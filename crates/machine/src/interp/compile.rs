@@ -1,9 +1,10 @@
 //! From a function of the representation to bytecode.
 //!
 //! Blocks are laid out in reverse post-order, so that most jumps fall through. Constants become part of instructions
-//! where there is room for them and are loaded into a temporary register otherwise. Phis become copies on the edges that
-//! lead to them (`edges.rs`); an edge of a conditional branch that needs copies gets a stub behind the function's code.
-//! With a bound on loops, edges into a loop reset its counter and edges back to its start count.
+//! where there is room for them and are loaded into a temporary register otherwise. Comparisons become part of branches
+//! (`branches.rs`). Phis become copies on the edges that lead to them (`edges.rs`); an edge of a conditional branch
+//! that needs copies gets a stub behind the function's code. With a bound on loops, edges into a loop reset its counter
+//! and edges back to its start count.
 //!
 //! A function that cannot be compiled (more registers than an instruction can name) becomes a single instruction that
 //! says so when it is reached.
@@ -180,7 +181,7 @@ impl Encoder<'_> {
         }
     }
 
-    fn load_constant(&mut self, source: Src) -> Reg {
+    pub(super) fn load_constant(&mut self, source: Src) -> Reg {
         match source {
             Src::Reg(register) => register,
             Src::Const(value) => {
@@ -465,50 +466,6 @@ impl Encoder<'_> {
         }
     }
 
-    fn branch(&mut self, cond: Operand, then: Pc, other: Pc) {
-        if let Root::Value(value) = self.selection.root(cond)
-            && let Some((def, &InstKind::Cmp { op, ty, a, b })) = self.selection.definition(value)
-            && self.selection.is_fused(def)
-        {
-            return self.fused_branch(op, ty, (a, b), then, other);
-        }
-        match self.source(cond) {
-            Src::Const(bits) => self.emit(Ins::Jump { to: if bits & 1 == 1 { then } else { other } }),
-            Src::Reg(cond) => self.emit(Ins::Branch { cond, then, other }),
-        }
-    }
-
-    /// Brings a comparison into one of the forms that there are instructions for: equal, less, greater than a constant.
-    fn fused_branch(&mut self, op: CmpOp, ty: Type, (a, b): (Operand, Operand), then: Pc, other: Pc) {
-        let (a, b) = (self.source(a), self.source(b));
-        let (op, a, b) = if matches!(a, Src::Const(_)) { (mirrored(op), b, a) } else { (op, a, b) };
-        let (op, then, other) = match op {
-            CmpOp::Ne => (CmpOp::Eq, other, then),
-            CmpOp::Ule => (CmpOp::Ugt, other, then),
-            CmpOp::Uge => (CmpOp::Ult, other, then),
-            CmpOp::Sle => (CmpOp::Sgt, other, then),
-            CmpOp::Sge => (CmpOp::Slt, other, then),
-            _ => (op, then, other),
-        };
-        let a = self.load_constant(a);
-        if let Src::Const(k) = b
-            && let Some(ins) = branch_constant(op, ty, (a, k), then, other)
-        {
-            return self.emit(ins);
-        }
-        let b = self.load_constant(b);
-        let wide = ty.bits() == 64;
-        self.emit(match op {
-            CmpOp::Eq => Ins::BrEq { a, b, then, other },
-            CmpOp::Ult => Ins::BrUlt { a, b, then, other },
-            CmpOp::Ugt => Ins::BrUlt { a: b, b: a, then, other },
-            CmpOp::Slt if wide => Ins::BrSlt64 { a, b, then, other },
-            CmpOp::Slt => Ins::BrSlt32 { a, b, then, other },
-            _ if wide => Ins::BrSlt64 { a: b, b: a, then, other },
-            _ => Ins::BrSlt32 { a: b, b: a, then, other },
-        });
-    }
-
     /// The label to jump to for an edge of a branch: the block itself, or a stub if the edge needs code.
     fn edge_label(&mut self, from: Block, to: Block) -> Pc {
         if !self.edge_needs_code(from, to) {
@@ -571,37 +528,6 @@ fn binary_constant(op: BinaryOp, ty: Type, dst: Reg, a: Reg, k: u64) -> Ins {
         (BinaryOp::Xor, _) => Ins::XorK { dst, a, k },
         _ => Ins::BinaryK { op, ty, dst, a, k },
     }
-}
-
-/// `a op b` as `b op' a`.
-fn mirrored(op: CmpOp) -> CmpOp {
-    match op {
-        CmpOp::Ult => CmpOp::Ugt,
-        CmpOp::Ule => CmpOp::Uge,
-        CmpOp::Ugt => CmpOp::Ult,
-        CmpOp::Uge => CmpOp::Ule,
-        CmpOp::Slt => CmpOp::Sgt,
-        CmpOp::Sle => CmpOp::Sge,
-        CmpOp::Sgt => CmpOp::Slt,
-        CmpOp::Sge => CmpOp::Sle,
-        other => other,
-    }
-}
-
-fn branch_constant(op: CmpOp, ty: Type, (a, k): (Reg, u64), then: Pc, other: Pc) -> Option<Ins> {
-    let unsigned = u16::try_from(k);
-    let signed = i16::try_from(selvedge_ir::eval::sign_extend(ty, k));
-    let wide = ty.bits() == 64;
-    Some(match op {
-        CmpOp::Eq => Ins::BrEqK { a, k: unsigned.ok()?, then, other },
-        CmpOp::Ult => Ins::BrUltK { a, k: unsigned.ok()?, then, other },
-        CmpOp::Ugt => Ins::BrUgtK { a, k: unsigned.ok()?, then, other },
-        CmpOp::Slt if wide => Ins::BrSlt64K { a, k: signed.ok()?, then, other },
-        CmpOp::Slt => Ins::BrSlt32K { a, k: signed.ok()?, then, other },
-        CmpOp::Sgt if wide => Ins::BrSgt64K { a, k: signed.ok()?, then, other },
-        CmpOp::Sgt => Ins::BrSgt32K { a, k: signed.ok()?, then, other },
-        _ => return None,
-    })
 }
 
 fn type_of(kind: &InstKind) -> Option<Type> {

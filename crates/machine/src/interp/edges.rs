@@ -1,10 +1,10 @@
 //! Code on the edges between blocks: the copies that phis stand for, and loop counters.
 //!
 //! The phis of a block take effect together: first all arguments are read, then all results are written. A sequence of
-//! copies does the same if no copy overwrites what a later one reads. Copies whose target nobody reads any more go first;
-//! when only cycles are left, one value is set aside in a temporary register (as in "Tilting at windmills with Coq:
-//! formal verification of a compilation algorithm for parallel moves" by L. Rideau, B. P. Serpette and X. Leroy, 2008).
-//! Constants read nothing, so they come last.
+//! copies does the same if no copy overwrites what a later one reads. Copies whose target nobody reads any more go
+//! first; when only cycles are left, one value is set aside in a temporary register (as in "Tilting at windmills with
+//! Coq: formal verification of a compilation algorithm for parallel moves" by L. Rideau, B. P. Serpette and X. Leroy,
+//! 2008). Constants read nothing, so they come last.
 
 use super::code::{Debug, Ins, Reg};
 use super::compile::Encoder;

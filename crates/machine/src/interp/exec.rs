@@ -2,8 +2,8 @@
 //!
 //! The loop holds the current frame's registers as one slice and knows nothing of other frames, of models or of names.
 //! What it cannot do by itself it hands back as an [`Exit`]: calls and returns, an access that another thread could
-//! notice (the thread's next Op), an instruction that is too rare to be here, or a trap. Instructions are counted, and the
-//! count is compared with the limit on every jump, so that no cycle escapes it.
+//! notice (the thread's next Op), an instruction that is too rare to be here, or a trap. Instructions are counted, and
+//! the count is compared with the limit on every jump, so that no cycle escapes it.
 
 use super::code::{AwaitAccess, AwaitSite, Ins, Mode, Pc, Program, Reg};
 use super::pure_iteration::{is_same_state, note_state};
@@ -99,7 +99,8 @@ pub fn is_exchanged(access: &Access, found: u64) -> bool {
 }
 
 impl Cpu<'_> {
-    /// Runs from an instruction on, with the registers of the current frame; returns the instruction that it stopped at.
+    /// Runs from an instruction on, with the registers of the current frame; returns the instruction that it stopped
+    /// at.
     pub fn run(&mut self, regs: &mut [u64], start: Pc) -> (Pc, Exit) {
         let mut pc = start as usize;
         let mut steps = self.steps;

@@ -96,10 +96,11 @@ impl Interpreter {
             return stop;
         }
         let path = self.path_of(id).map_or_else(|| bytes(size), |path| format!("`{path}`"));
-        if let Some((next, gap)) = self.object_just_behind(object, addr) {
-            let what = quoted(&self.name_of_address(next.base));
-            let message = format!("{act} {path}, {} before the start of {what}", bytes(gap));
-            return self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(next));
+        let before = object.base.0.saturating_sub(addr.0);
+        if before > 0 {
+            let what = quoted(&self.name_of_address(object.base));
+            let message = format!("{act} {path}, {} before the start of {what}", bytes(before));
+            return self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(object));
         }
         let offset = addr.0.wrapping_sub(object.base.0);
         let message = match self.variable(object) {
@@ -118,16 +119,6 @@ impl Interpreter {
             }
         };
         self.violation_with(id, ViolationKind::OutOfBounds, message, self.allocation(object))
-    }
-
-    /// The next object, if an address behind the end of an object is closer to that one, and how far from it.
-    fn object_just_behind(&self, object: &Object, addr: Addr) -> Option<(&Object, u64)> {
-        let behind = addr.0.checked_sub(object.base.0 + object.size)?;
-        let page = 1 << crate::memory::PAGE_BITS;
-        let end = object.base.0 + (object.size / page + 1) * page;
-        let gap = end.checked_sub(addr.0).filter(|&gap| gap < behind)?;
-        let next = self.memory.object(self.memory.find(Addr(end))?);
-        (next.base.0 == end).then_some((next, gap))
     }
 
     /// How large a variable is, in the words of its type.

@@ -3,7 +3,8 @@
 //! Compilation needs little of the control-flow graph: a reverse post-order of the blocks that can be reached (in which
 //! every block comes after those that dominate it), predecessors, and which edges go back. An edge is a *back edge* if
 //! its target comes no later in the order than its source. For loops as C has them these are the back edges of natural
-//! loops; with `goto` into a loop there are others, and they too must be counted, since every cycle contains at least one.
+//! loops; with `goto` into a loop there are others, and they too must be counted, since every cycle contains at least
+//! one.
 
 use selvedge_ir::{Block, EntityRef, Function};
 

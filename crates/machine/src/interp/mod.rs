@@ -10,7 +10,7 @@
 //! | `flow.rs` | order of blocks, back edges |
 //! | `select.rs` | what needs code, and what that code reads |
 //! | `registers.rs` | registers for SSA values |
-//! | `compile.rs`, `edges.rs` | bytecode for instructions, and for edges with phis |
+//! | `compile.rs`, `branches.rs`, `edges.rs` | bytecode for instructions, branches, and edges with phis |
 //! | `pure_iteration.rs` | loop iterations that change nothing |
 //! | `load.rs` | globals, functions and the start of the program |
 //! | `exec.rs` | the inner loop |
@@ -24,6 +24,7 @@
 //! | `naming.rs` | names of objects, source positions, call stacks |
 //! | `leak.rs` | heap objects that nothing points to |
 
+mod branches;
 mod bulk;
 mod code;
 mod compile;

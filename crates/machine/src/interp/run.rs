@@ -1,8 +1,8 @@
 //! Running a thread from one Op to the next.
 //!
-//! A thread alternates between code of the program (`exec.rs`) and models of library functions. [`Interpreter::resume_thread`]
-//! completes the instruction or model that waited for an outcome and goes on until the thread has its next Op, ends,
-//! blocks or fails.
+//! A thread alternates between code of the program (`exec.rs`) and models of library functions.
+//! [`Interpreter::resume_thread`] completes the instruction or model that waited for an outcome and goes on until the
+//! thread has its next Op, ends, blocks or fails.
 //!
 //! Stack objects die when their function returns. If another thread can reach one, its death is an Op like `free`: the
 //! return is then tried again after each such Op, until no such object is left.
@@ -417,16 +417,14 @@ impl Interpreter {
         Ok(Next::Done)
     }
 
-    /// Ends a thread; its frames stay as they are, but their objects die (those of `main` do not).
+    /// Ends a thread; its frames stay as they are, but their objects die.
     fn exit_thread(&mut self, id: ThreadId, result: u64) -> Result<(), Stop> {
-        if id != main_thread() {
-            self.threads[id.index()].head.exiting = true;
-            self.threads[id.index()].head.result = result;
-            for n in (0..self.threads[id.index()].frames.len()).rev() {
-                let frame = self.threads[id.index()].frames[n];
-                if !frame.is_model() && self.has_stack_objects(id, &frame) && self.end_stack_objects_at(id, n, frame) {
-                    return Ok(());
-                }
+        self.threads[id.index()].head.exiting = true;
+        self.threads[id.index()].head.result = result;
+        for n in (0..self.threads[id.index()].frames.len()).rev() {
+            let frame = self.threads[id.index()].frames[n];
+            if !frame.is_model() && self.made_stack_objects(&frame) && self.end_stack_objects_at(id, n, frame) {
+                return Ok(());
             }
         }
         self.memory.publish(Addr(result));
@@ -443,10 +441,16 @@ impl Interpreter {
     }
 
     #[inline]
-    fn has_stack_objects(&self, id: ThreadId, frame: &Frame) -> bool {
+    fn made_stack_objects(&self, frame: &Frame) -> bool {
         let func = &self.program.funcs[frame.func];
+        func.vararg || frame.end > frame.base + func.registers
+    }
+
+    /// Whether a frame that returns has objects whose life ends. Those of `main` itself stay: the process ends too.
+    #[inline]
+    fn has_stack_objects(&self, id: ThreadId, frame: &Frame) -> bool {
         let is_main = id == main_thread() && self.threads[id.index()].frames.len() <= 2;
-        (func.vararg || frame.end > frame.base + func.registers) && !is_main
+        self.made_stack_objects(frame) && !is_main
     }
 
     fn end_stack_objects(&mut self, id: ThreadId, frame: Frame) -> bool {

@@ -6,7 +6,7 @@
 //!    comparison of a truth value with 0) is no instruction: its result is its operand.
 //! 2. *Addresses.* A pointer plus a constant that only serves as an address is folded into the access.
 //! 3. *Fusion.* A comparison whose only use is the branch at the end of a block becomes part of the branch.
-//! 4. *Need.* What has no effect and no use gets no code. A load counts as an effect: it can fail, and others can see it.
+//! 4. *Need.* What has no effect and no use gets no code. A load is an effect: it can fail, and others can see it.
 //!
 //! [`Selection::uses`] lists the values that an instruction's code will read, after all of this; the register allocator
 //! and the encoder both go by it.
@@ -250,9 +250,9 @@ impl<'a> Selection<'a> {
     pub fn is_bit_field_update(&self, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
         let InstKind::Load { addr, .. } = data.kind else { return false };
-        let is_store =
-            |user: Inst| matches!(self.function.insts[user].kind, InstKind::Store { addr: to, .. } if to == addr);
-        let is = |user: Inst, wanted: BinaryOp| matches!(self.function.insts[user].kind, InstKind::Binary { op, .. } if op == wanted);
+        let kind = |user: Inst| &self.function.insts[user].kind;
+        let is_store = |user: Inst| matches!(kind(user), InstKind::Store { addr: to, .. } if *to == addr);
+        let is = |user: Inst, wanted| matches!(kind(user), InstKind::Binary { op, .. } if *op == wanted);
         let Some(masked) = self.only_user(inst).filter(|&user| is(user, BinaryOp::And)) else { return false };
         match self.only_user(masked) {
             Some(user) if is(user, BinaryOp::Or) => self.only_user(user).is_some_and(is_store),

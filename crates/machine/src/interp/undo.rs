@@ -1,9 +1,9 @@
 //! Going back.
 //!
 //! A mark costs a few counters. When a thread takes its first step after a mark, its [`Head`] and its current frame are
-//! copied; when a return makes a lower frame current, that one is copied too, once per mark. Nothing else of a thread can
-//! change, so that is enough to go back, and it costs what the step touched. Everything lies in vectors that only grow to
-//! their high-water mark: in the long run nothing is allocated.
+//! copied; when a return makes a lower frame current, that one is copied too, once per mark. Nothing else of a thread
+//! can change, so that is enough to go back, and it costs what the step touched. Everything lies in vectors that only
+//! grow to their high-water mark: in the long run nothing is allocated.
 //!
 //! The invariant: of the frames that existed at the newest mark, those below [`Head::low`] have not changed since, and
 //! the others have been saved since. It is restored together with the head, since heads of nested marks are saved on
