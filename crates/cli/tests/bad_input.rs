@@ -87,7 +87,9 @@ fn an_allocation_of_2_to_the_60() {
 
 #[test]
 fn a_program_that_never_ends() {
-    check_c("int main(void) { for (;;) {} }\n").exits_with(4).says(&["incomplete", "may never end"]);
+    let place = Place::with("a.c", "int main(void) { for (;;) {} }\n");
+    place.run(&["check", "a.c"]).exits_with(1).says(&["livelock", "spins forever"]);
+    place.run(&["check", "a.c", "--reductions", "none"]).exits_with(4).says(&["incomplete", "may never end"]);
 }
 
 #[test]

@@ -219,7 +219,7 @@ impl Interpreter {
                 let path = self.path_of(id).map(str::to_owned);
                 let name = path.unwrap_or_else(|| self.name_touched(id, addr, size).text);
                 let (name, thread) = (quoted(&name), self.name_of_thread(id));
-                let message = format!("{thread} spins forever on {name}, which no other thread can change");
+                let message = format!("{thread} spins forever: it waits for {name}, which no other thread can change");
                 self.violation(id, ViolationKind::Livelock, message)
             }
             Trap::PureIteration => {
