@@ -1,7 +1,7 @@
 //! Forward purity conditions, by one backward pass over a loop.
 //!
 //! B. Jonsson, M. Lång, K. Sagonas, "Awaiting for Godot: Stateless Model Checking that Avoids Executions where Nothing
-//! Happens" (FMCAD 2023), section III.
+//! Happens" (FMCAD 2022), section III.
 //!
 //! | paper | here |
 //! |---|---|

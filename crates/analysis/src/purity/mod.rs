@@ -2,7 +2,7 @@
 //!
 //! An iteration of a loop is *pure* if it comes back to the header in the local state that it began in, without having
 //! written to memory. Leaving it out of an execution changes nothing for anybody, so executions with pure iterations need
-//! not be explored at all. The transformation (B. Jonsson, M. Lång, K. Sagonas, "Awaiting for Godot", FMCAD 2023, section
+//! not be explored at all. The transformation (B. Jonsson, M. Lång, K. Sagonas, "Awaiting for Godot", FMCAD 2022, section
 //! III) computes under which condition an iteration is going to be pure, and cuts it off by an assumption as soon as that
 //! is certain; where possible, an access and the assumption on its value become an await.
 //!

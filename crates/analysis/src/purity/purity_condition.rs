@@ -1,6 +1,6 @@
 //! Purity conditions: boolean combinations of comparisons, in disjunctive normal form.
 //!
-//! The conditions of "Awaiting for Godot" (B. Jonsson, M. Lång, K. Sagonas, FMCAD 2023), Definition 1, are expressions in
+//! The conditions of "Awaiting for Godot" (B. Jonsson, M. Lång, K. Sagonas, FMCAD 2022), Definition 1, are expressions in
 //! disjunctive normal form over registers. The paper's implementation restricts comparisons to a register and a constant,
 //! and so loses loops that compare two loaded pointers. Here an [`Atom`] compares any two operands, of which the first may
 //! be masked (`x & 1 != 0`), and conditions are capped in size: what does not fit is [`TooLarge`], and its loop is left
