@@ -318,6 +318,8 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     fn reverse_races(&mut self) {
         if self.trace.dependence.observers {
             self.trace.order_lazily();
+        }
+        if self.trace.dependence.observers || self.trace.has_blocking() {
             self.reversed = 0;
             self.open.clear();
         }

@@ -116,6 +116,8 @@ pub struct Trace {
     plain: usize,
     /// How many events have alternatives.
     choices: usize,
+    /// How many events other threads can enable or disable.
+    blocking: usize,
     /// How many events met bytes that were never written.
     uninitialised: usize,
     /// How many events are not simple accesses and yet touch something.
@@ -173,6 +175,11 @@ impl Trace {
     /// Whether some event could have been made in more than one way.
     pub fn has_alternatives(&self) -> bool {
         self.choices > 0
+    }
+
+    /// Whether other threads can enable or disable some event.
+    pub fn has_blocking(&self) -> bool {
+        self.blocking > 0
     }
 
     /// Whether some event met bytes that were never written: then values alone do not tell what an access does.
@@ -304,6 +311,7 @@ impl Trace {
         };
         self.plain += usize::from(event.is_plain());
         self.choices += usize::from(event.has_alternatives());
+        self.blocking += usize::from(event.may_block());
         self.find_conflicts(&event, id);
         self.link(&mut event, id);
         self.events.push(event);
@@ -498,6 +506,7 @@ impl Trace {
         self.section_accesses.truncate(event.section as usize);
         self.plain -= usize::from(event.is_plain());
         self.choices -= usize::from(event.has_alternatives());
+        self.blocking -= usize::from(event.may_block());
         self.uninitialised -= usize::from(event.uninitialised);
         if event.links[0].0 == NONE {
             let touches = event.action.footprint != Footprint::Nothing;
