@@ -9,7 +9,7 @@ use crate::race::find_race;
 use selvedge_machine::interp::Interpreter;
 use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::{
-    Access, AccessKind, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread,
+    Access, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread,
 };
 use std::collections::HashMap;
 
@@ -223,7 +223,6 @@ impl<M: FinalState> Run<M> {
     /// Makes a step of an enabled thread.
     pub fn step(&mut self, thread: ThreadId, choice: u32) {
         let op = *self.sc.machine.pending(thread);
-        let faulty = matches!(op, Op::Access(access) if self.is_faulty(thread, &access));
         let woken_by = match op {
             Op::CondWake { .. } => self.sc.woken_by(thread),
             _ => None,
@@ -232,14 +231,10 @@ impl<M: FinalState> Run<M> {
             Ok(done) => (done, None),
             Err((done, stop)) => (done, Some(stop)),
         };
+        let faulty = !self.sc.performed();
         let section = if op == Op::AtomicBegin { self.sc.section().to_vec() } else { Vec::new() };
         self.trace.push(Event { thread, op, choice, done, section, woken_by, faulty });
         self.stops.push(stop);
-    }
-
-    fn is_faulty(&self, thread: ThreadId, access: &Access) -> bool {
-        let raw = access.raw || matches!(access.kind, AccessKind::Store { .. });
-        self.sc.machine.memory().load(thread, access.addr, access.size, raw).is_err()
     }
 
     /// Takes the last step back.

@@ -16,7 +16,9 @@
 //!    independent with `e'`; the subtree (or the sleeping step) that covered the earlier `v` covers the new one too,
 //!    since races with those events are found there. The exception is an `e'` that touches more without `e` before it than
 //!    it did ([`touches_more`]): it may then depend on those events, and such a pair is reversed in every execution. The
-//!    oracle checks that no class is lost or met twice.
+//!    oracle checks that no class is lost or met twice. All this holds as long as no event can be blocked, since what
+//!    sleeps could then be disabled by what comes: with such events in the execution (and with observers, where the order
+//!    of old events depends on new ones) all races are looked at again.
 //! 2. Going back is undo, not replay.
 //! 3. Alternatives of one step (nondeterministic values, whom a signal wakes) are sibling branches. All are added when
 //!    the step is executed freely for the first time, or when it is the reversed event of a race; in the middle of a
