@@ -92,7 +92,7 @@ pub fn blocking_races(
             continue;
         }
         can_stop |= covers; // ll. 14-15
-        let w = notdep(trace, waiter, e); // l. 13
+        let w = notdep(trace, e); // l. 13
         let prefixes = maximal_prefixes(trace, waiter, e, &w, &mut probe); // ll. 17-18
         let did_insert = !prefixes.is_empty(); // ll. 16, 19
         for removed in prefixes {
@@ -109,22 +109,9 @@ pub fn blocking_races(
     }
 }
 
-/// `notdep(e, E)`; if the waiter was executed, without those events behind it that have alternatives, or happen after
-/// such events: its races are looked at once, and the sequence must stand for all alternatives. What is left out is
-/// independent with the waiter.
-fn notdep(trace: &Trace, waiter: &Waiter, e: EventId) -> Vec<EventId> {
-    let mut left_out: Vec<EventId> = Vec::new();
-    let mut w = Vec::new();
-    for f in (e.index() + 1..trace.len()).map(EventId::new).filter(|&f| !trace.happens_before(e, f)) {
-        let follows = |&g: &EventId| trace.happens_before(g, f);
-        let behind = waiter.executed.is_some_and(|own| own < f);
-        if behind && (trace.event(f).has_alternatives() || left_out.iter().any(follows)) {
-            left_out.push(f);
-        } else {
-            w.push(f);
-        }
-    }
-    w
+/// `notdep(e, E)`.
+fn notdep(trace: &Trace, e: EventId) -> Vec<EventId> {
+    (e.index() + 1..trace.len()).map(EventId::new).filter(|&f| !trace.happens_before(e, f)).collect()
 }
 
 /// What an event does to the bytes of an access.

@@ -11,14 +11,14 @@
 //! | `Explore(E)` | one turn of the loop in [`Explorer::run`]; the recursion is the stack of levels |
 //!
 //! Deviations:
-//! 1. Races are reversed when the execution is maximal, but only those whose second event is new since the last maximal
-//!    execution. For an older pair, `v` differs from what was handled before only by events at its end, which are
-//!    independent with `e'`; the subtree (or the sleeping step) that covered the earlier `v` covers the new one too,
-//!    since races with those events are found there. The exception is an `e'` that touches more without `e` before it than
-//!    it did ([`touches_more`]): it may then depend on those events, and such a pair is reversed in every execution. The
-//!    oracle checks that no class is lost or met twice. All this holds as long as no event can be blocked, since what
-//!    sleeps could then be disabled by what comes: with such events in the execution (and with observers, where the order
-//!    of old events depends on new ones) all races are looked at again.
+//! 1. Races are reversed when the execution is maximal. One that was reversed in the execution before is not looked at
+//!    again if all that is new since then happens after `e`: then `v` has become shorter by events at its end that are
+//!    independent with `e'`, and whatever covers the longer one covers it too. (If something new does not happen after
+//!    `e`, a step that made `v` redundant may depend on it, and `v` has to be tried again.) There are exceptions, which are
+//!    reversed in every execution: an `e'` that touches more without `e` before it than it did ([`touches_more`]), since
+//!    it may depend on the events at the end of `v`; everything, if events can be blocked, since what sleeps could then be
+//!    disabled by what comes; and everything with observers, where the order of old events depends on new ones. The oracle
+//!    checks that no class is lost or met twice.
 //! 2. Going back is undo, not replay.
 //! 3. Alternatives of one step (nondeterministic values, whom a signal wakes) are sibling branches. All are added when
 //!    the step is executed freely for the first time, or when it is the reversed event of a race; in the middle of a
@@ -31,7 +31,7 @@ use crate::blocking_race::{Waiter, blocking_races};
 use crate::data_race::DataRaces;
 use crate::ending::conclude;
 use crate::lazy_order::{Locations, reversed_observed};
-use crate::reversal::{notdep, reversed, touches_more};
+use crate::reversal::{reversed, touches_more};
 use crate::session::{Over, Session};
 use crate::source_set::initials;
 use crate::trace::{EventId, Race, Trace};
@@ -75,6 +75,10 @@ pub struct Explorer<'a, 'b, M> {
     reversed: usize,
     /// Those of them that have to be reversed again in every execution.
     open: Vec<usize>,
+    /// How many events of the trace were there when races were reversed.
+    seen: usize,
+    /// Per thread, how many of its events happen before all events that are new since then.
+    past: Vec<u32>,
     /// Lengths of the execution at which threads met bounds.
     bounded: Vec<usize>,
     data_races: DataRaces,
@@ -102,6 +106,8 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             sleeping: Vec::new(),
             reversed: 0,
             open: Vec::new(),
+            seen: 0,
+            past: Vec::new(),
             bounded: Vec::new(),
             data_races: DataRaces::default(),
             v: Vec::new(),
@@ -125,6 +131,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             self.data_races.forget_from(0);
             self.reversed = 0;
             self.open.clear();
+            self.seen = 0;
             self.session.restart();
         }
         Ok(())
@@ -326,16 +333,13 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             self.open.clear();
         }
         let mut v = std::mem::take(&mut self.v);
-        let open = std::mem::take(&mut self.open);
-        let new = self.reversed..self.trace.races().len();
-        for n in open.into_iter().chain(new) {
+        let mut open = std::mem::take(&mut self.open).into_iter().peekable();
+        self.trace.common_past(self.seen, &mut self.past);
+        for n in 0..self.trace.races().len() {
+            let is_open = open.next_if_eq(&n).is_some();
             match self.trace.races()[n] {
-                Race::NonBlocking(e, e2) if self.optimal => self.reverse(n, e, e2, &mut v),
-                Race::NonBlocking(e, e2) => {
-                    crate::source_set::reversed_up_to(&self.trace, e, e2, &mut v);
-                    self.probe(e, &mut v);
-                    self.insert(e, &mut v);
-                }
+                Race::NonBlocking(e, _) if n < self.reversed && !is_open && self.is_settled(e) => {}
+                Race::NonBlocking(e, e2) => self.reverse(n, e, e2, &mut v),
                 Race::Observed(e, e2, observer) => {
                     reversed_observed(&self.trace, e, e2, observer, &mut v);
                     self.probe(e, &mut v);
@@ -345,6 +349,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             }
         }
         self.reversed = self.trace.races().len();
+        self.seen = self.trace.len();
         for thread in self.sc.threads() {
             // l. 7: p is blocked after E
             if self.sc.machine.status(thread) == Status::Ready
@@ -361,18 +366,27 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         self.v = v;
     }
 
+    /// Whether a race of this event that was reversed before need not be reversed again. In Source-DPOR sequences end at
+    /// the second event: nothing new can be in them.
+    fn is_settled(&self, e: EventId) -> bool {
+        let event = self.trace.event(e);
+        !self.optimal || event.index <= self.past[event.action.thread.index()]
+    }
+
     /// Reverses the n-th race (ll. 4-6).
     fn reverse(&mut self, n: usize, e: EventId, e2: EventId, v: &mut Vec<Action>) {
-        reversed(&self.trace, e, e2, v);
+        if self.optimal {
+            reversed(&self.trace, e, e2, v);
+        } else {
+            crate::source_set::reversed_up_to(&self.trace, e, e2, v);
+        }
         self.probe(e, v);
-        let last = *v.last().expect("a sequence ends in the event that was reversed");
-        if touches_more(&self.trace, e, e2, &last.footprint) {
+        let footprint = v.last().expect("a sequence ends in the event that was reversed").footprint;
+        if touches_more(&self.trace, e, e2, &footprint) {
             self.open.push(n);
-            if self.trace.has_alternatives() {
-                // It may depend on what was left out; the executions with the other alternatives come here too.
-                v.clear();
-                notdep(&self.trace, e, v);
-                v.push(last);
+            if !self.optimal {
+                reversed(&self.trace, e, e2, v);
+                self.probe(e, v);
             }
         }
         self.insert(e, v);
@@ -441,6 +455,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             let event = self.trace.pop();
             self.sc.undo();
             self.reversed = self.reversed.min(self.trace.races().len());
+            self.seen = self.seen.min(self.trace.len());
             while self.open.pop_if(|race| *race >= self.reversed).is_some() {}
             self.data_races.forget_from(self.trace.len());
             while self.bounded.pop_if(|length| *length > self.trace.len()).is_some() {}

@@ -27,33 +27,10 @@ pub fn notdep(trace: &Trace, e: EventId, v: &mut Vec<Action>) {
     }
 }
 
-/// `notdep(e, E)` without those events behind `e'` that have alternatives, or happen after such events; appended to `v`.
-///
-/// The race of `e` and `e'` is looked at once, with the first alternatives of whatever comes behind it; the sequence
-/// must stand for all of them. It may end at `e'` in any case: what is left out is independent with `e'`.
-fn notdep_without_choices(trace: &Trace, e: EventId, e2: EventId, v: &mut Vec<Action>) {
-    let mut left_out: SmallVec<[EventId; 4]> = SmallVec::new();
-    for f in (e.index() + 1..trace.len()).map(EventId::new) {
-        if trace.happens_before(e, f) {
-            continue;
-        }
-        let event = trace.event(f);
-        if f > e2 && (event.has_alternatives() || left_out.iter().any(|&g| trace.happens_before(g, f))) {
-            left_out.push(f);
-        } else {
-            v.push(event.action);
-        }
-    }
-}
-
 /// `notdep(e, E).ê'` in `v`.
 pub fn reversed(trace: &Trace, e: EventId, e2: EventId, v: &mut Vec<Action>) {
     v.clear();
-    if trace.has_alternatives() {
-        notdep_without_choices(trace, e, e2, v);
-    } else {
-        notdep(trace, e, v);
-    }
+    notdep(trace, e, v);
     let kept = |f: EventId| f < e || !trace.happens_before(e, f);
     v.push(revised(trace, trace.event(e2), kept));
 }

@@ -177,6 +177,15 @@ impl Trace {
         self.choices > 0
     }
 
+    /// Per thread, how many of its events happen before all events from the given one on.
+    pub fn common_past(&self, from: usize, past: &mut Vec<u32>) {
+        past.clear();
+        past.resize(self.width, u32::MAX);
+        for clock in self.clocks[from * self.width..].chunks_exact(self.width.max(1)) {
+            past.iter_mut().zip(clock).for_each(|(past, &clock)| *past = (*past).min(clock));
+        }
+    }
+
     /// Whether other threads can enable or disable some event.
     pub fn has_blocking(&self) -> bool {
         self.blocking > 0
