@@ -8,9 +8,7 @@ use crate::dependence::{ClassKey, Event, MAX_STEPS, Trace};
 use crate::race::find_race;
 use selvedge_machine::interp::Interpreter;
 use selvedge_machine::memory::ObjectKind;
-use selvedge_machine::{
-    Access, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread,
-};
+use selvedge_machine::{Access, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread};
 use std::collections::HashMap;
 
 /// How an execution ends; equal for equivalent executions.
