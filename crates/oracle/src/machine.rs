@@ -166,7 +166,8 @@ impl LitmusMachine {
         SourceSpan { file: "litmus".to_owned(), line, column: 0, function: thread.to_string() }
     }
 
-    fn addr(&self, place: Place) -> Addr {
+    /// The address of a place.
+    pub fn addr(&self, place: Place) -> Addr {
         Addr(self.vars[place.var.index()].0 + u64::from(place.offset))
     }
 
