@@ -122,8 +122,8 @@ fn await_kind(kind: &InstKind, until: CmpOp, mask: u64, operand: Operand, retry:
         InstKind::Rmw { op, ty, addr, value, order, path } if !matches!(op, RmwOp::FAdd | RmwOp::FSub) => {
             (AwaitKind::Rmw { op, value }, ty, addr, order, path)
         }
-        InstKind::Cas { ty, addr, expected, new, success, failure, path, .. } => {
-            (AwaitKind::Cas { expected, new, failure }, ty, addr, success, path)
+        InstKind::Cas { ty, addr, expected, new, success, failure, confirms, path, .. } => {
+            (AwaitKind::Cas { expected, new, failure, confirms }, ty, addr, success, path)
         }
         _ => return None,
     };

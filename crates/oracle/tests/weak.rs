@@ -1,0 +1,4 @@
+//! The enumerator of execution graphs.
+
+#[path = "weak/interleavings.rs"]
+mod interleavings;
