@@ -11,7 +11,7 @@
 use crate::enumerate::{Enumeration, enumerate};
 use crate::litmus::{Expr, Inst, Place, Program, REGISTERS, Reg, Test, Thread, Until, Var, VarId};
 use crate::machine::LitmusMachine;
-use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
+use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp, Speculation};
 use selvedge_machine::ThreadId;
 
 /// A source of random numbers (splitmix64: Steele, Lea, Flood, OOPSLA 2014).
@@ -60,6 +60,8 @@ pub enum Phrase {
     Rmw,
     /// A compare-and-exchange.
     Cas,
+    /// A speculative load, perhaps another load, and the compare-and-exchange that confirms it or waits forever.
+    Confirm,
     /// A critical section.
     Critical,
     /// An access that waits.
@@ -120,6 +122,7 @@ pub const PROFILES: &[Profile] = {
         Profile { name: "rmw", phrases: &[Load, Store, Rmw, Cas, Rmw, Cas], ..BASE },
         Profile { name: "locks", phrases: &[Critical, Critical, Critical, Load, Store, Cas], ..BASE },
         Profile { name: "awaits", phrases: &[Await, Await, Load, Store, Store, Rmw, Cas], ..BASE },
+        Profile { name: "confirmations", phrases: &[Confirm, Confirm, Load, Store, Rmw], ..BASE },
         Profile { name: "tests", phrases: &[Test, Test, Store, Store, Rmw, Cas], ..BASE },
         Profile { name: "conds", phrases: &[CondWait, CondWait, Signal, Signal, Load, Store], ..BASE },
         Profile { name: "condlocks", phrases: &[CondWait, CondWait, Signal, Signal, Critical], ..BASE },
@@ -244,6 +247,7 @@ impl<'a> Generator<'a> {
             Phrase::Store => self.store(out),
             Phrase::Rmw => self.rmw(out),
             Phrase::Cas => self.cas(out),
+            Phrase::Confirm => self.confirm(out),
             Phrase::Await => self.awaits(out),
             Phrase::Test => self.test(out),
             Phrase::Choose => {
@@ -282,7 +286,7 @@ impl<'a> Generator<'a> {
     fn load(&mut self, out: &mut Thread) {
         let (dst, place) = (self.fresh(), self.place());
         let order = self.order(&[Order::Relaxed, Order::Acquire, Order::SeqCst]);
-        out.push(Inst::Load { dst, place, order, until: None });
+        out.push(Inst::Load { dst, place, order, speculative: None, until: None });
     }
 
     fn store(&mut self, out: &mut Thread) {
@@ -302,7 +306,25 @@ impl<'a> Generator<'a> {
         let dst = self.rng.percent(70).then(|| self.fresh());
         let (place, expected, new, success) = (self.place(), self.expr(), self.expr(), self.rmw_order());
         let failure = self.rng.pick(&[Order::Relaxed, Order::Acquire, Order::SeqCst]);
-        out.push(Inst::Cas { dst, place, expected, new, success, failure, until: None });
+        out.push(Inst::Cas { dst, place, expected, new, success, failure, confirms: false, until: None });
+    }
+
+    fn confirm(&mut self, out: &mut Thread) {
+        let at = out.len();
+        self.load(out);
+        let Inst::Load { dst: seen, place, speculative, .. } = &mut out[at] else {
+            unreachable!("a load was made");
+        };
+        let (place, expected) = (*place, Expr::reg(*seen));
+        *speculative = Some(Speculation::Always);
+        if self.rng.percent(30) {
+            self.load(out);
+        }
+        // Mostly values that nobody else writes, as the paper wants them; now and then any.
+        let new = if self.rng.percent(80) { Expr { add: 1 + out.len() as u64, ..expected } } else { self.expr() };
+        let (success, failure) = (self.rmw_order(), Order::Relaxed);
+        let until = Some(Until { op: CmpOp::Eq, operand: expected });
+        out.push(Inst::Cas { dst: None, place, expected, new, success, failure, confirms: true, until });
     }
 
     fn awaits(&mut self, out: &mut Thread) {

@@ -216,7 +216,15 @@ impl LitmusMachine {
             other => unreachable!("{other:?} is not an access"),
         };
         let place = inst.place().expect("an access has a place");
-        Access { addr: self.addr(place), size: place.size, order, purpose, raw: false, kind, until }
+        let access = Access { purpose, until, ..Access::new(self.addr(place), place.size, order, kind) };
+        match *inst {
+            Inst::Load { speculative, .. } => Access { speculative, ..access },
+            // Whoever fails to confirm what it has read would read it again.
+            Inst::Cas { confirms, .. } => {
+                Access { confirms, until: access.until.map(|until| Cond { retry: confirms, ..until }), ..access }
+            }
+            _ => access,
+        }
     }
 }
 

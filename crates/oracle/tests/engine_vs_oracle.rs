@@ -38,6 +38,7 @@ profiles! {
     rmw: 400,
     locks: 400,
     awaits: 400,
+    confirmations: 400,
     tests: 400,
     conds: 400,
     condlocks: 400,
