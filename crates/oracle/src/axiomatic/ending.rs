@@ -13,8 +13,8 @@
 //! - a *use after free*: an access to an object that does not happen before every `free` of it; and a *double free*: two
 //!   frees of an object;
 //! - a *deadlock* or *livelock*: threads wait forever, which is so if the graph is not stale, the process has not ended,
-//!   and no thread was cut off. It is a livelock if a thread waits for the value of a variable, and a deadlock if all
-//!   wait for locks or the end of threads.
+//!   and no thread was cut off or would try again from elsewhere. It is a livelock if a thread waits for the value of a
+//!   variable, and a deadlock if all wait for locks or the end of threads.
 
 use super::enumerate::Location;
 use super::execution::Execution;
@@ -143,7 +143,12 @@ fn life_error(
 
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
-    let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
+    let tries_again = |op: &Op| matches!(op, Op::Access(Access { until: Some(until), .. }) if until.retry);
+    let cut_off = |thread| match machine.status(thread) {
+        Status::AssumeBlocked | Status::Stopped => true,
+        Status::Ready => tries_again(machine.pending(thread)),
+        Status::Absent | Status::Finished => false,
+    };
     if machine.exited() || is_stale(graph) || threads(graph).any(cut_off) {
         return None;
     }
