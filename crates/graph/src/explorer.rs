@@ -255,8 +255,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             Op::AtomicBegin | Op::AtomicEnd => "an atomic section",
             _ => "a condition variable",
         };
-        let feature =
-            format!("{what} under the graph engine; `--engine trace` can run it under sequential consistency");
+        let feature = format!("{what} under the graph engine; `--engine trace` can run it under sequential consistency");
         let place = self.runner.machine.site(thread).span;
         self.stopped(Stop::Unsupported(Box::new(Unsupported { feature, place })))?;
         Ok(Go::Back)
