@@ -143,13 +143,13 @@ fn life_error(
 
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
-    let tries_again = |op: &Op| matches!(op, Op::Access(Access { until: Some(until), .. }) if until.retry);
-    let cut_off = |thread| match machine.status(thread) {
-        Status::AssumeBlocked | Status::Stopped => true,
-        Status::Ready => tries_again(machine.pending(thread)),
-        Status::Absent | Status::Finished => false,
+    let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
+    // Who would give up and try again from elsewhere might get on then.
+    let gives_up = |thread| {
+        machine.status(thread) == Status::Ready
+            && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
     };
-    if machine.exited() || is_stale(graph) || threads(graph).any(cut_off) {
+    if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
     }
     let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready);
