@@ -4,6 +4,8 @@
 mod axioms;
 #[path = "weak/common.rs"]
 mod common;
+#[path = "weak/exhaustive.rs"]
+mod exhaustive;
 #[path = "weak/families.rs"]
 mod families;
 #[path = "weak/interleavings.rs"]
