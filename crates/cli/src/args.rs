@@ -291,13 +291,16 @@ pub struct LoopsArgs {
     /// Show assumptions only: no access becomes an await.
     #[arg(long)]
     pub no_await: bool,
+    /// Cut off failing attempts of loops that confirm a load by a compare-and-exchange, instead of only naming them.
+    #[arg(long)]
+    pub confirm: bool,
 }
 
 impl LoopsArgs {
     /// The reductions whose effect is shown.
     pub fn reductions(&self) -> Vec<String> {
-        let names = if self.no_await { &["purity"][..] } else { &["purity", "await"] };
-        names.iter().map(|&name| name.to_owned()).collect()
+        let names = [("purity", true), ("await", !self.no_await), ("confirm", self.confirm)];
+        names.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name.to_owned()).collect()
     }
 }
 
@@ -318,6 +321,10 @@ pub struct IrArgs {
     /// Print the program as it was read, before the passes over it.
     #[arg(long)]
     pub raw: bool,
+    /// Print what becomes of it with these treatments of loops: names separated by commas, of purity, await, confirm,
+    /// confirm-exits.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = values::loop_treatment, conflicts_with = "raw")]
+    pub loops: Vec<String>,
 }
 
 #[cfg(test)]

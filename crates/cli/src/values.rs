@@ -47,6 +47,14 @@ fn reduction(name: &str) -> Result<String, String> {
     Err(format!("there is no reduction `{name}`; available: none, all, {}", REDUCTIONS.join(", ")))
 }
 
+/// What can be done with loops.
+pub const LOOP_TREATMENTS: &[&str] = &["purity", "await", "confirm", "confirm-exits"];
+
+/// A treatment of loops that is available.
+pub fn loop_treatment(text: &str) -> Result<String, String> {
+    one_of(text, LOOP_TREATMENTS, "treatment of loops")
+}
+
 /// A duration: `500ms`, `30s`, `5m`, `2h`, or a number of seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a duration; write 500ms, 30s, 5m or 2h");
