@@ -8,9 +8,7 @@ use crate::dependence::{ClassKey, Event, MAX_STEPS, Trace};
 use crate::race::find_race;
 use selvedge_machine::interp::Interpreter;
 use selvedge_machine::memory::ObjectKind;
-use selvedge_machine::{
-    Access, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread,
-};
+use selvedge_machine::{Access, Addr, Machine, Op, Purpose, Sc, Status, Stop, ThreadId, ViolationKind, main_thread};
 use std::collections::HashMap;
 
 /// How an execution ends; equal for equivalent executions.
@@ -67,7 +65,7 @@ pub struct Enumeration {
 /// Why a program was not enumerated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooLarge {
-    /// More interleavings than asked for.
+    /// More interleavings, or classes of executions, than asked for.
     Executions,
     /// An execution with more than [`MAX_STEPS`] steps.
     Steps,
@@ -142,7 +140,7 @@ pub fn enumerate_after<M: FinalState>(
 }
 
 /// The enumeration of a program that stops before its first step.
-fn only(ending: Ending) -> Enumeration {
+pub(crate) fn only(ending: Ending) -> Enumeration {
     let class = Class { ending, race: false, executions: 1, schedule: Vec::new() };
     Enumeration { executions: 1, longest: 0, classes: HashMap::from([(Trace::default().key(), class)]) }
 }

@@ -234,7 +234,7 @@ fn rename(inst: &mut Inst, name: impl Fn(VarId) -> VarId) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{PROFILES, generate};
+    use crate::generate::{PROFILES, Size, generate};
 
     #[test]
     fn a_property_of_two_instructions_shrinks_to_these() {
@@ -269,7 +269,7 @@ thread t2
     #[test]
     fn shrinking_a_program_that_always_fails_leaves_nothing() {
         for profile in PROFILES {
-            let (program, _) = generate(profile, 1, 300);
+            let (program, _) = generate(profile, 1, Size::Interleavings(300));
             assert_eq!(shrink(&program, |_| true).to_string(), "thread t0\n");
         }
     }
