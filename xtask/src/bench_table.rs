@@ -46,7 +46,7 @@ fn parse_run(line: &str) -> Result<Run, String> {
         name: name.to_owned(),
         program: program.to_owned(),
         macros: words(macros),
-        options: words(options),
+        options: words(&options.replace('+', ",")),
         verdict: verdict.to_owned(),
         complete: count(complete)?,
         blocked: count(blocked)?,

@@ -3,7 +3,9 @@
 //! The set follows LLVM's closely enough that purity conditions and access paths read like the source, but without
 //! types on pointers, without aggregates and without flags that could make a value poison.
 
-use crate::{BinaryOp, Block, CastOp, CmpOp, FuncId, GlobalId, LocId, Order, PathId, RmwOp, Type, TypeId, Value};
+use crate::{
+    BinaryOp, Block, CastOp, CmpOp, FuncId, GlobalId, LocId, Order, PathId, RmwOp, Speculation, Type, TypeId, Value,
+};
 use smallvec::SmallVec;
 
 /// An argument of an instruction.
@@ -67,6 +69,8 @@ pub enum AwaitKind {
         new: Operand,
         /// Memory order if it fails.
         failure: Order,
+        /// Whether it confirms a speculative load.
+        confirms: bool,
     },
 }
 
@@ -165,6 +169,8 @@ pub enum InstKind {
         order: Order,
         /// Whether the source says `volatile`.
         volatile: bool,
+        /// Whether a compare-and-exchange will confirm the value. Engines may use it; it changes no behaviour.
+        speculative: Option<Speculation>,
         /// What it touches, for reports.
         path: Option<PathId>,
     },
@@ -214,6 +220,8 @@ pub enum InstKind {
         failure: Order,
         /// Whether it may fail although the expected value is there.
         weak: bool,
+        /// Whether it confirms a speculative load.
+        confirms: bool,
         /// What it touches, for reports.
         path: Option<PathId>,
     },

@@ -47,5 +47,5 @@ pub use function::{Block, BlockData, FuncId, Function, Inst, Value, ValueData, V
 pub use inst::{AwaitKind, Callee, InstData, InstKind, Intrinsic, Operand};
 pub use module::{Global, GlobalId, Module, Reloc, RelocTarget};
 pub use parse::{ParseError, parse_module};
-pub use types::{BinaryOp, CastOp, CmpOp, Order, RmwOp, Type};
+pub use types::{BinaryOp, CastOp, CmpOp, Order, RmwOp, Speculation, Type};
 pub use verify::{VerifyError, VerifyErrors, verify_function, verify_module};

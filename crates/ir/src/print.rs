@@ -294,8 +294,9 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
             write!(f, "alloca {} align {align}{}", word(size), suffix(name))?;
             debug_type.map_or(Ok(()), |ty| write!(f, " {ty}"))
         }
-        InstKind::Load { ty, addr, order, volatile, .. } => {
-            write!(f, "load {ty} {}{}", ptr(addr), access(*order, *volatile))
+        InstKind::Load { ty, addr, order, volatile, speculative, .. } => {
+            write!(f, "load {ty} {}{}", ptr(addr), access(*order, *volatile))?;
+            speculative.map_or(Ok(()), |speculation| write!(f, " {speculation}"))
         }
         InstKind::Store { ty, addr, value, order, volatile, .. } => {
             write!(f, "store {ty} {}, {}{}", op(value, *ty), ptr(addr), access(*order, *volatile))
@@ -303,10 +304,10 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
         InstKind::Rmw { op: name, ty, addr, value, order, .. } => {
             write!(f, "rmw {name} {ty} {}, {}, {order}", ptr(addr), op(value, *ty))
         }
-        InstKind::Cas { ty, addr, expected, new, success, failure, weak, .. } => {
+        InstKind::Cas { ty, addr, expected, new, success, failure, weak, confirms, .. } => {
             let weak = if *weak { "weak " } else { "" };
             write!(f, "cas {weak}{ty} {}, {}, ", ptr(addr), op(expected, *ty))?;
-            write!(f, "{}, {success}, {failure}", op(new, *ty))
+            write!(f, "{}, {success}, {failure}{}", op(new, *ty), confirmation(*confirms))
         }
         InstKind::Await { access, ty, addr, order, until, mask, operand, retry, .. } => {
             match access {
@@ -314,9 +315,9 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
                 AwaitKind::Rmw { op: name, value } => {
                     write!(f, "await rmw {name} {ty} {}, {}, {order}", ptr(addr), op(value, *ty))?;
                 }
-                AwaitKind::Cas { expected, new, failure } => {
+                AwaitKind::Cas { expected, new, failure, confirms } => {
                     write!(f, "await cas {ty} {}, {}, ", ptr(addr), op(expected, *ty))?;
-                    write!(f, "{}, {order}, {failure}", op(new, *ty))?;
+                    write!(f, "{}, {order}, {failure}{}", op(new, *ty), confirmation(*confirms))?;
                 }
             }
             write!(f, " until {until} {}", op(operand, *ty))?;
@@ -382,6 +383,10 @@ fn access(order: Order, volatile: bool) -> impl Display {
         }
         f.write_str(if volatile { " volatile" } else { "" })
     })
+}
+
+fn confirmation(confirms: bool) -> &'static str {
+    if confirms { " confirm" } else { "" }
 }
 
 fn print_debug_tables(f: &mut Formatter<'_>, module: &Module) -> fmt::Result {

@@ -277,6 +277,34 @@ spelled! {
     }
 }
 
+spelled! {
+    /// For which values a load is *speculative*: the thread goes on to a compare-and-exchange of the same location that
+    /// expects the value just read, with no write to shared memory between the two, and starts again from before the load
+    /// if that one fails. From "Unblocking Dynamic Partial Order Reduction" (CAV 2023), section 3.3, where it is all
+    /// values. A load that is part of a walk along a list (the last pointer is null, and that one is exchanged) is
+    /// speculative for one of its values only.
+    Speculation {
+        /// Whatever is read.
+        Always = "spec",
+        /// If zero is read.
+        IfZero = "spec_zero",
+        /// Unless zero is read.
+        IfNonzero = "spec_nonzero",
+    }
+}
+
+impl Speculation {
+    /// Whether a load that reads this value is speculative.
+    #[inline]
+    pub fn applies(self, value: u64) -> bool {
+        match self {
+            Speculation::Always => true,
+            Speculation::IfZero => value == 0,
+            Speculation::IfNonzero => value != 0,
+        }
+    }
+}
+
 impl Order {
     /// Whether the access is atomic.
     #[inline]

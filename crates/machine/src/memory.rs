@@ -63,6 +63,9 @@ pub struct Object {
     pub alive: bool,
     /// Whether other threads can reach it.
     pub shared: bool,
+    /// The engine's time ([`Memory::set_now`]) when its owner last wrote to it without anybody noticing: when it was made,
+    /// or changed while it was private.
+    pub touched: u32,
     /// A number of the allocating machine's choice, for naming the object in reports.
     pub tag: u32,
     data: usize,
@@ -113,6 +116,7 @@ enum Change {
     Alloc { space: u16 },
     Death { id: ObjectId },
     Share { id: ObjectId },
+    Touch { id: ObjectId, was: u32 },
     Young { space: u16, was: u32 },
 }
 
@@ -123,6 +127,8 @@ pub struct Memory {
     log: Vec<Change>,
     marks: Vec<usize>,
     scan: Vec<ObjectId>,
+    /// The engine's time.
+    now: u32,
     /// The sizes of all objects together.
     total: u64,
     /// Spaces that may have objects younger than the newest mark.
@@ -135,6 +141,13 @@ impl Memory {
     /// No objects.
     pub fn new() -> Memory {
         Memory::default()
+    }
+
+    /// Sets the time that private writes are noted with from now on (see [`Object::touched`]). The time is the engine's
+    /// own and is not undone: an engine that uses it sets it before it lets a thread run.
+    #[inline]
+    pub fn set_now(&mut self, now: u32) {
+        self.now = now;
     }
 
     /// Makes an object. `owner` is the allocating thread, none for globals and functions. Bytes are zero, and count as
@@ -174,7 +187,7 @@ impl Memory {
         space.pages.resize(space.pages.len() + pages, index);
         let shared = matches!(kind, ObjectKind::Global);
         self.total += size;
-        space.objects.push(Object { base: Addr(base), size, kind, alive: true, shared, tag, data });
+        space.objects.push(Object { base: Addr(base), size, kind, alive: true, shared, touched: self.now, tag, data });
         if !self.marks.is_empty() {
             self.log.push(Change::Alloc { space: space_index as u16 });
         }
@@ -423,10 +436,23 @@ impl Memory {
         }
         write8(&mut space.bytes, at, blend(old, value, size));
         write8(&mut space.init, at, blend(old_init, init, size));
-        if size == 8 && shared {
-            self.publish(Addr(value));
+        if shared {
+            if size == 8 {
+                self.publish(Addr(value));
+            }
+        } else if space.objects[id.index as usize].touched != self.now {
+            self.touch(id);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn touch(&mut self, id: ObjectId) {
+        let space = &mut self.spaces[id.space as usize];
+        let was = std::mem::replace(&mut space.objects[id.index as usize].touched, self.now);
+        if id.index < space.young {
+            self.log.push(Change::Touch { id, was });
+        }
     }
 
     /// Writes a global's initial bytes, constant or not.
@@ -451,6 +477,13 @@ impl Memory {
         {
             self.publish_object(id);
         }
+    }
+
+    /// Makes a private object of this thread reachable by all threads, and all that it points to; says whether it was
+    /// private. Those of other threads are left alone: that they are private is for [`Memory::check`] to find.
+    pub fn publish_own(&mut self, thread: ThreadId, addr: Addr) -> bool {
+        let own = self.find(addr).filter(|&id| self.owner(id) == Some(thread) && !self.object(id).shared);
+        own.inspect(|&id| self.publish_object(id)).is_some()
     }
 
     fn publish_object(&mut self, id: ObjectId) {
@@ -514,6 +547,7 @@ impl Memory {
                 Change::Alloc { space } => self.total -= self.spaces[space as usize].forget_newest(),
                 Change::Death { id } => self.spaces[id.space as usize].objects[id.index as usize].alive = true,
                 Change::Share { id } => self.spaces[id.space as usize].objects[id.index as usize].shared = false,
+                Change::Touch { id, was } => self.spaces[id.space as usize].objects[id.index as usize].touched = was,
                 Change::Young { space, was } => {
                     self.spaces[space as usize].young = was;
                     self.growing.push(space);

@@ -6,7 +6,7 @@
 //! ([`Access::until`]), so that an engine which knows how to handle awaits knows how to handle them all. Condition
 //! variables do need their own: a signal chooses among the threads that wait.
 
-use selvedge_ir::{CmpOp, Order, RmwOp, entity};
+use selvedge_ir::{CmpOp, Order, RmwOp, Speculation, entity};
 use std::fmt;
 
 entity! {
@@ -141,9 +141,30 @@ pub struct Access {
     pub kind: AccessKind,
     /// If given, the access is enabled only while the value at its address satisfies this.
     pub until: Option<Cond>,
+    /// For a load: the values with which it is *speculative*. Having read such a value, the thread goes on by itself, and
+    /// by other loads, to an access that [`confirms`](Access::confirms): a compare-and-exchange of the same bytes that
+    /// expects this value. If that one finds another value, nothing of what happened since matters: the thread starts
+    /// again from before the load (in an exploration it is blocked instead, see `until`). Engines may ignore it.
+    pub speculative: Option<Speculation>,
+    /// For a compare-and-exchange: whether it confirms the last speculative load of its thread, which was of the same
+    /// bytes. Each speculative load is followed by at most one such access.
+    pub confirms: bool,
 }
 
 impl Access {
+    /// An access of the program itself that waits for nothing and takes no part in a confirmation.
+    #[inline]
+    pub const fn new(addr: Addr, size: u8, order: Order, kind: AccessKind) -> Access {
+        let (purpose, raw, until, speculative, confirms) = (Purpose::Data, false, None, None, false);
+        Access { addr, size, order, purpose, raw, kind, until, speculative, confirms }
+    }
+
+    /// Whether it is a load that is speculative with this value.
+    #[inline]
+    pub fn speculates(&self, value: u64) -> bool {
+        self.speculative.is_some_and(|speculation| speculation.applies(value))
+    }
+
     /// Whether the access looks at the old bytes.
     #[inline]
     pub fn reads(&self) -> bool {

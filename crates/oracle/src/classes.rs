@@ -75,13 +75,13 @@ mod tests {
     use super::*;
     use crate::LitmusMachine;
     use crate::enumerate::enumerate;
-    use crate::generate::{PROFILES, Size, generate};
+    use crate::generate::{PROFILES, generate};
 
     #[test]
     fn the_classes_are_those_of_all_interleavings() {
         for profile in PROFILES {
             for seed in 0..20 {
-                let (program, _) = generate(profile, seed, Size::Interleavings(300));
+                let (program, _) = generate(profile, seed, 300);
                 let machine = || LitmusMachine::new(program.clone()).unwrap();
                 let (all, classes) =
                     (enumerate(machine(), 300).unwrap(), enumerate_classes(machine(), 100_000).unwrap());
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn programs_that_are_too_large_are_given_up() {
-        let (program, _) = generate(&PROFILES[0], 5, Size::Interleavings(300));
+        let (program, _) = generate(&PROFILES[0], 5, 300);
         assert_eq!(enumerate_classes(LitmusMachine::new(program).unwrap(), 3).unwrap_err(), TooLarge::Executions);
     }
 }

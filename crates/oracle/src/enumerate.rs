@@ -262,13 +262,18 @@ impl<M: FinalState> Run<M> {
         ending
     }
 
-    /// Whether threads wait for each other forever. Not if the process has ended; nor if some thread was cut off, since
-    /// then it is unknown what it would have done for the others. It is a livelock if a thread waits for the value of a
+    /// Whether threads wait for each other forever. Not if the process has ended; nor if some thread was cut off, or
+    /// would try again from elsewhere, since then it is unknown what it would have done for the others. It is a livelock if a thread waits for the value of a
     /// variable, since others may well wait for that thread; and a deadlock if all that wait do so for a lock, a signal
     /// or the end of a thread.
     fn stuck(&self) -> Option<ViolationKind> {
         let machine = &self.sc.machine;
-        let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
+        let tries_again = |op: &Op| matches!(op, Op::Access(Access { until: Some(until), .. }) if until.retry);
+        let cut_off = |thread| match machine.status(thread) {
+            Status::AssumeBlocked | Status::Stopped => true,
+            Status::Ready => tries_again(machine.pending(thread)),
+            _ => false,
+        };
         if machine.exited() || self.sc.threads().any(cut_off) {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use crate::check::{Disagreement, Explored, Mode, Reduction, Subject, compare};
 use crate::enumerate::Enumeration;
-use crate::generate::{Profile, Size, generate};
+use crate::generate::{Profile, Size, generate_sized};
 use crate::litmus::Program;
 use crate::machine::LitmusMachine;
 use crate::shrink::shrink;
@@ -78,7 +78,7 @@ pub fn fuzz(plan: &Plan, engine: Engine<'_>) -> FuzzReport {
             break;
         }
         let seed = plan.seed.wrapping_add(n);
-        let (program, found) = generate(plan.profile, seed, plan.size);
+        let (program, found) = generate_sized(plan.profile, seed, plan.size);
         report.programs += 1;
         report.executions += found.executions;
         report.classes += found.classes.len() as u64;

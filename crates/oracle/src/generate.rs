@@ -13,7 +13,7 @@ use crate::classes::enumerate_classes;
 use crate::enumerate::{Enumeration, enumerate};
 use crate::litmus::{Expr, Inst, Place, Program, REGISTERS, Reg, Test, Thread, Until, Var, VarId};
 use crate::machine::LitmusMachine;
-use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
+use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp, Speculation};
 use selvedge_machine::ThreadId;
 
 /// A source of random numbers (splitmix64: Steele, Lea, Flood, OOPSLA 2014).
@@ -64,6 +64,8 @@ pub enum Phrase {
     Sum,
     /// A compare-and-exchange.
     Cas,
+    /// A speculative load, perhaps another load, and the compare-and-exchange that confirms it or waits forever.
+    Confirm,
     /// A critical section.
     Critical,
     /// An access that waits.
@@ -149,6 +151,7 @@ pub const PROFILES: &[Profile] = {
         Profile { name: "rmw", phrases: &[Load, Store, Rmw, Cas, Rmw, Cas], ..BASE },
         Profile { name: "locks", phrases: &[Critical, Critical, Critical, Load, Store, Cas], ..BASE },
         Profile { name: "awaits", phrases: &[Await, Await, Load, Store, Store, Rmw, Cas], ..BASE },
+        Profile { name: "confirmations", phrases: &[Confirm, Confirm, Load, Store, Rmw], ..BASE },
         Profile { name: "tests", phrases: &[Test, Test, Store, Store, Rmw, Cas], ..BASE },
         Profile { name: "conds", phrases: &[CondWait, CondWait, Signal, Signal, Load, Store], ..BASE },
         Profile { name: "condlocks", phrases: &[CondWait, CondWait, Signal, Signal, Critical], ..BASE },
@@ -197,8 +200,13 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
-/// A random program and all its executions, which are no more than asked for.
-pub fn generate(profile: &Profile, seed: u64, size: Size) -> (Program, Enumeration) {
+/// A random program and all its executions, of which there are at most `max_executions`.
+pub fn generate(profile: &Profile, seed: u64, max_executions: u64) -> (Program, Enumeration) {
+    generate_sized(profile, seed, Size::Interleavings(max_executions))
+}
+
+/// A random program of a size and all its executions, or one of each class.
+pub fn generate_sized(profile: &Profile, seed: u64, size: Size) -> (Program, Enumeration) {
     let mut rng = Rng::new(seed);
     // The smaller the program, the likelier it is to be small enough; so this comes to an end.
     for attempt in 0.. {
@@ -214,13 +222,12 @@ pub fn generate(profile: &Profile, seed: u64, size: Size) -> (Program, Enumerati
 struct Generator<'a> {
     profile: &'a Profile,
     rng: &'a mut Rng,
+    size: Size,
     /// Variables that hold data come first, then mutexes, then condition variables.
     vars: Vec<Var>,
     data: usize,
     mutexes: usize,
     conds: usize,
-    /// How many threads there are.
-    threads: usize,
     /// How many phrases all threads may have together.
     phrases: usize,
     /// The register that the next result goes to.
@@ -240,15 +247,14 @@ impl<'a> Generator<'a> {
         let phrases = phrases.max(2);
         let mut vars: Vec<Var> = (0..data).map(|_| data_var(profile, rng)).collect();
         vars.extend((0..mutexes + conds).map(|_| Var { size: 4, init: Some(0) }));
-        let threads = match size {
-            Size::Interleavings(_) => 2 + rng.pick(&[0, 0, 0, 1, 1, 1, 2]),
-            Size::Prefixes(_) => rng.pick(&[3, 4, 4]),
-        };
-        Generator { profile, rng, vars, data, mutexes, conds, threads, phrases, next_reg: 0 }
+        Generator { profile, rng, size, vars, data, mutexes, conds, phrases, next_reg: 0 }
     }
 
     fn program(mut self) -> Program {
-        let threads = self.threads;
+        let threads = match self.size {
+            Size::Interleavings(_) => 2 + self.rng.pick(&[0, 0, 0, 1, 1, 1, 2]),
+            Size::Prefixes(_) => self.rng.pick(&[3, 4, 4]),
+        };
         let mut bodies: Vec<Thread> = vec![Vec::new(); threads];
         let mut left = self.phrases.max(threads);
         for thread in (0..threads).cycle() {
@@ -293,6 +299,7 @@ impl<'a> Generator<'a> {
             Phrase::Rmw => self.rmw(out),
             Phrase::Sum => self.sum(out),
             Phrase::Cas => self.cas(out),
+            Phrase::Confirm => self.confirm(out),
             Phrase::Await => self.awaits(out),
             Phrase::Test => self.test(out),
             Phrase::Choose => {
@@ -331,7 +338,7 @@ impl<'a> Generator<'a> {
     fn load(&mut self, out: &mut Thread) {
         let (dst, place) = (self.fresh(), self.place());
         let order = self.order(&[Order::Relaxed, Order::Acquire, Order::SeqCst]);
-        out.push(Inst::Load { dst, place, order, until: None });
+        out.push(Inst::Load { dst, place, order, speculative: None, until: None });
     }
 
     fn store(&mut self, out: &mut Thread) {
@@ -357,7 +364,25 @@ impl<'a> Generator<'a> {
         let dst = self.rng.percent(70).then(|| self.fresh());
         let (place, expected, new, success) = (self.place(), self.expr(), self.expr(), self.rmw_order());
         let failure = self.rng.pick(&[Order::Relaxed, Order::Acquire, Order::SeqCst]);
-        out.push(Inst::Cas { dst, place, expected, new, success, failure, until: None });
+        out.push(Inst::Cas { dst, place, expected, new, success, failure, confirms: false, until: None });
+    }
+
+    fn confirm(&mut self, out: &mut Thread) {
+        let at = out.len();
+        self.load(out);
+        let Inst::Load { dst: seen, place, speculative, .. } = &mut out[at] else {
+            unreachable!("a load was made");
+        };
+        let (place, expected) = (*place, Expr::reg(*seen));
+        *speculative = Some(Speculation::Always);
+        if self.rng.percent(30) {
+            self.load(out);
+        }
+        // Mostly values that nobody else writes, as the paper wants them; now and then any.
+        let new = if self.rng.percent(80) { Expr { add: 1 + out.len() as u64, ..expected } } else { self.expr() };
+        let (success, failure) = (self.rmw_order(), Order::Relaxed);
+        let until = Some(Until { op: CmpOp::Eq, operand: expected });
+        out.push(Inst::Cas { dst: None, place, expected, new, success, failure, confirms: true, until });
     }
 
     fn awaits(&mut self, out: &mut Thread) {
@@ -541,8 +566,8 @@ mod tests {
     fn a_seed_gives_the_same_valid_program_again() {
         for profile in PROFILES {
             for seed in 0..20 {
-                let (program, found) = generate(profile, seed, Size::Interleavings(300));
-                assert_eq!(generate(profile, seed, Size::Interleavings(300)).0, program);
+                let (program, found) = generate(profile, seed, 300);
+                assert_eq!(generate(profile, seed, 300).0, program);
                 assert_eq!(program.to_string().parse::<Program>().as_ref(), Ok(&program));
                 assert!((1..=300).contains(&found.executions));
             }
@@ -552,7 +577,7 @@ mod tests {
     #[test]
     fn every_profile_makes_what_it_is_for() {
         for profile in PROFILES {
-            let programs: Vec<_> = (0..60).map(|seed| generate(profile, seed, Size::Interleavings(500))).collect();
+            let programs: Vec<_> = (0..60).map(|seed| generate(profile, seed, 500)).collect();
             let several = programs.iter().filter(|(_, found)| found.classes.len() > 1).count();
             assert!(several > 20, "{}: only {several} of 60 programs have more than one class", profile.name);
         }

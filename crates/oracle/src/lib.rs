@@ -15,10 +15,12 @@
 //! | `check.rs` | what an engine has to agree with the enumerator on |
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
 //! | `fuzz.rs` | one random program after another |
+//! | `axiomatic/` | every execution graph that a memory model allows |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`).
 
+pub mod axiomatic;
 pub mod check;
 pub mod classes;
 pub mod dependence;

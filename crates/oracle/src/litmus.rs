@@ -11,7 +11,7 @@
 //! Programs may be nonsense (unlock what is not locked, wake without having waited); what such a program does is
 //! defined nevertheless. Only what would have no meaning at all is refused by [`Program::validate`].
 
-use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp, entity};
+use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp, Speculation, entity};
 use selvedge_machine::{Cond, ThreadId, main_thread};
 
 entity! {
@@ -113,6 +113,8 @@ pub enum Inst {
         place: Place,
         /// Memory order.
         order: Order,
+        /// Whether a compare-and-exchange will confirm it. No load waits and is confirmed as well.
+        speculative: Option<Speculation>,
         /// What it waits for.
         until: Option<Until>,
     },
@@ -156,6 +158,8 @@ pub enum Inst {
         success: Order,
         /// Memory order of failure.
         failure: Order,
+        /// Whether it confirms the thread's last speculative load.
+        confirms: bool,
         /// What it waits for.
         until: Option<Until>,
     },
@@ -299,6 +303,9 @@ impl Program {
             return Err(format!("a thread has {REGISTERS} registers"));
         }
         match inst {
+            Inst::Load { speculative: Some(_), until: Some(_), .. } => {
+                Err("a load that waits cannot be speculative".to_owned())
+            }
             Inst::Wait(var) | Inst::Wake { var, .. } | Inst::Signal(var) | Inst::Broadcast(var) | Inst::Free(var) => {
                 known(*var).map(|_| ())
             }

@@ -277,8 +277,9 @@ impl Writer<'_> {
         let (bits, offset) = (8 * u32::from(place.size), place.offset);
         let addr = if offset == 0 { format!("@{}", place.var) } else { format!("@{}+{offset}", place.var) };
         match inst {
-            Inst::Load { dst, order, until: None, .. } => {
-                let value = self.value(&format!("load i{bits} {addr}, {order}"));
+            Inst::Load { dst, order, speculative, until: None, .. } => {
+                let mark = speculative.map_or(String::new(), |speculation| format!(" {speculation}"));
+                let value = self.value(&format!("load i{bits} {addr}, {order}{mark}"));
                 self.keep(dst, &value, bits);
             }
             Inst::Store { value, order, until: None, .. } => {
@@ -290,11 +291,12 @@ impl Writer<'_> {
                 let old = self.value(&format!("rmw {op} i{bits} {addr}, {value}, {order}"));
                 dst.iter().for_each(|dst| self.keep(dst, &old, bits));
             }
-            Inst::Cas { dst, expected, new, success, failure, until: None, .. } => {
+            Inst::Cas { dst, expected, new, success, failure, confirms, until: None, .. } => {
                 let (expected, new) = (self.sized(*expected, place.size), self.sized(*new, place.size));
                 self.values += 2;
                 let (old, ok) = (format!("x{}", self.values), format!("x{}", self.values - 1));
-                self.line(&format!("{old}, {ok} = cas i{bits} {addr}, {expected}, {new}, {success}, {failure}"));
+                let mark = if *confirms { " confirm" } else { "" };
+                self.line(&format!("{old}, {ok} = cas i{bits} {addr}, {expected}, {new}, {success}, {failure}{mark}"));
                 dst.iter().for_each(|dst| self.keep(dst, &old, bits));
             }
             _ => return None,

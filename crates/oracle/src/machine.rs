@@ -166,7 +166,8 @@ impl LitmusMachine {
         SourceSpan { file: "litmus".to_owned(), line, column: 0, function: thread.to_string() }
     }
 
-    fn addr(&self, place: Place) -> Addr {
+    /// The address of a place.
+    pub fn addr(&self, place: Place) -> Addr {
         Addr(self.vars[place.var.index()].0 + u64::from(place.offset))
     }
 
@@ -215,7 +216,15 @@ impl LitmusMachine {
             other => unreachable!("{other:?} is not an access"),
         };
         let place = inst.place().expect("an access has a place");
-        Access { addr: self.addr(place), size: place.size, order, purpose, raw: false, kind, until }
+        let access = Access { purpose, until, ..Access::new(self.addr(place), place.size, order, kind) };
+        match *inst {
+            Inst::Load { speculative, .. } => Access { speculative, ..access },
+            // Whoever fails to confirm what it has read would read it again.
+            Inst::Cas { confirms, .. } => {
+                Access { confirms, until: access.until.map(|until| Cond { retry: confirms, ..until }), ..access }
+            }
+            _ => access,
+        }
     }
 }
 

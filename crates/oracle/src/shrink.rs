@@ -110,10 +110,12 @@ fn simplify_instructions(best: &mut Program, fails: Fails<'_>) -> bool {
 fn plainer(inst: &Inst) -> Vec<Inst> {
     let mut all = Vec::new();
     match inst.clone() {
-        Inst::Load { dst, place, order, until } => {
-            all.extend(plainer_until(until).map(|until| Inst::Load { dst, place, order, until }));
-            all.extend(plainer_order(order).map(|order| Inst::Load { dst, place, order, until }));
-            all.extend(plainer_reg(dst).map(|dst| Inst::Load { dst, place, order, until }));
+        Inst::Load { dst, place, order, speculative, until } => {
+            let load = |dst, order, speculative, until| Inst::Load { dst, place, order, speculative, until };
+            all.extend(plainer_until(until).map(|until| load(dst, order, speculative, until)));
+            all.extend(plainer_order(order).map(|order| load(dst, order, speculative, until)));
+            all.extend(plainer_reg(dst).map(|dst| load(dst, order, speculative, until)));
+            all.extend(speculative.map(|_| load(dst, order, None, until)));
         }
         Inst::Store { place, value, order, until } => {
             all.extend(plainer_until(until).map(|until| Inst::Store { place, value, order, until }));
@@ -122,20 +124,22 @@ fn plainer(inst: &Inst) -> Vec<Inst> {
         }
         Inst::Rmw { dst, op, place, value, order, until } => {
             all.push(Inst::Store { place, value, order, until });
-            all.extend(dst.map(|dst| Inst::Load { dst, place, order, until }));
+            all.extend(dst.map(|dst| Inst::Load { dst, place, order, speculative: None, until }));
             all.extend(plainer_until(until).map(|until| Inst::Rmw { dst, op, place, value, order, until }));
             all.extend(plainer_order(order).map(|order| Inst::Rmw { dst, op, place, value, order, until }));
             all.extend(plainer_expr(value).map(|value| Inst::Rmw { dst, op, place, value, order, until }));
             all.extend(dst.map(|_| Inst::Rmw { dst: None, op, place, value, order, until }));
         }
-        Inst::Cas { dst, place, expected, new, success, failure, until } => {
-            let cas = |expected, new, until| Inst::Cas { dst, place, expected, new, success, failure, until };
+        Inst::Cas { dst, place, expected, new, success, failure, confirms, until } => {
+            let cas = |expected, new, until| Inst::Cas { dst, place, expected, new, success, failure, confirms, until };
             all.push(Inst::Store { place, value: new, order: success, until });
-            all.extend(dst.map(|dst| Inst::Load { dst, place, order: failure, until }));
+            all.extend(dst.map(|dst| Inst::Load { dst, place, order: failure, speculative: None, until }));
             all.extend(plainer_until(until).map(|until| cas(expected, new, until)));
             all.extend(plainer_expr(expected).map(|expected| cas(expected, new, until)));
             all.extend(plainer_expr(new).map(|new| cas(expected, new, until)));
-            all.extend(dst.map(|_| Inst::Cas { dst: None, place, expected, new, success, failure, until }));
+            let without = |dst, confirms| Inst::Cas { dst, place, expected, new, success, failure, confirms, until };
+            all.extend(dst.map(|_| without(None, confirms)));
+            all.extend(confirms.then(|| without(dst, false)));
         }
         Inst::Set { dst, value } => all.extend(plainer_expr(value).map(|value| Inst::Set { dst, value })),
         Inst::Assume(test) => all.extend(plainer_test(test).map(Inst::Assume)),
@@ -234,7 +238,7 @@ fn rename(inst: &mut Inst, name: impl Fn(VarId) -> VarId) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{PROFILES, Size, generate};
+    use crate::generate::{PROFILES, generate};
 
     #[test]
     fn a_property_of_two_instructions_shrinks_to_these() {
@@ -269,7 +273,7 @@ thread t2
     #[test]
     fn shrinking_a_program_that_always_fails_leaves_nothing() {
         for profile in PROFILES {
-            let (program, _) = generate(profile, 1, Size::Interleavings(300));
+            let (program, _) = generate(profile, 1, 300);
             assert_eq!(shrink(&program, |_| true).to_string(), "thread t0\n");
         }
     }

@@ -14,6 +14,8 @@
 //!   r2 = cas.acqrel.rlx v0+2:2 0 -> 1
 //!   assert r0 ne 3
 //!   skip 1 if r0 eq 1
+//!   r3 = load.acq v1:4 spec
+//!   cas.rel.rlx v1:4 r3 -> 5 confirm until eq r3
 //!   spin 2 max 3 if r2 eq 0
 //!   join t1
 //! thread t1
@@ -22,10 +24,11 @@
 //! ```
 //!
 //! A place is `variable+offset:size`; a value is a constant, a register, or `register+constant`; conditions are
-//! `operator value` with the spellings of the program representation (`eq`, `ult`, ...). Constants are decimal.
+//! `operator value` with the spellings of the program representation (`eq`, `ult`, ...). Constants are decimal. A load
+//! that is `spec` (`spec_zero`: if it reads zero; `spec_nonzero`: if it does not) is confirmed by a later `confirm`.
 
 use crate::litmus::{Expr, Inst, Place, Program, Reg, Test, Until, Var, VarId};
-use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
+use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp, Speculation};
 use selvedge_machine::ThreadId;
 use std::fmt;
 use std::str::FromStr;
@@ -101,11 +104,15 @@ impl fmt::Display for Inst {
             write!(f, "{dst} = ")?;
         }
         match self {
-            Inst::Load { dst, place, order, .. } => write!(f, "{dst} = load.{order} {place}")?,
+            Inst::Load { dst, place, order, speculative, .. } => {
+                write!(f, "{dst} = load.{order} {place}")?;
+                speculative.map_or(Ok(()), |speculation| write!(f, " {speculation}"))?;
+            }
             Inst::Store { place, value, order, .. } => write!(f, "store.{order} {place} {value}")?,
             Inst::Rmw { op, place, value, order, .. } => write!(f, "rmw.{order} {op} {place} {value}")?,
-            Inst::Cas { place, expected, new, success, failure, .. } => {
-                write!(f, "cas.{success}.{failure} {place} {expected} -> {new}")?;
+            Inst::Cas { place, expected, new, success, failure, confirms, .. } => {
+                let confirm = if *confirms { " confirm" } else { "" };
+                write!(f, "cas.{success}.{failure} {place} {expected} -> {new}{confirm}")?;
             }
             Inst::Lock { place } => write!(f, "lock {place}")?,
             Inst::Unlock { place } => write!(f, "unlock {place}")?,
@@ -212,6 +219,13 @@ impl<'a> Words<'a> {
         Ok(Test { reg: self.entity('r')?, op: self.cmp()?, value: self.number()? })
     }
 
+    /// Takes the next word if it is one that the function knows.
+    fn accept<T>(&mut self, known: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let found = known(self.words.clone().next()?)?;
+        self.words.next();
+        Some(found)
+    }
+
     fn until(&mut self) -> Parsed<Option<Until>> {
         match self.words.next() {
             None => Ok(None),
@@ -287,7 +301,8 @@ fn parse_action(word: &str, dst: Option<Reg>, words: &mut Words<'_>) -> Parsed<I
     let inst = match name {
         "load" => {
             let (dst, order) = (needed()?, order(parts.next())?);
-            Inst::Load { dst, order, place: words.place()?, until: words.until()? }
+            let (place, speculative) = (words.place()?, words.accept(Speculation::from_name));
+            Inst::Load { dst, order, place, speculative, until: words.until()? }
         }
         "store" => {
             let order = order(parts.next())?;
@@ -303,7 +318,9 @@ fn parse_action(word: &str, dst: Option<Reg>, words: &mut Words<'_>) -> Parsed<I
             let (success, failure) = (order(parts.next())?, order(parts.next())?);
             let (place, expected) = (words.place()?, words.expr()?);
             words.expect("->")?;
-            Inst::Cas { dst, place, expected, new: words.expr()?, success, failure, until: words.until()? }
+            let new = words.expr()?;
+            let confirms = words.accept(|word| (word == "confirm").then_some(())).is_some();
+            Inst::Cas { dst, place, expected, new, success, failure, confirms, until: words.until()? }
         }
         "lock" => Inst::Lock { place: words.place()? },
         "unlock" => Inst::Unlock { place: words.place()? },
@@ -371,6 +388,11 @@ thread t0
   rmw.rlx xchg v0:4 r2 until sge 9
   r3 = cas.acqrel.rlx v0+1:1 0 -> r1+2
   cas.sc.sc v0:4 r3 -> 1 until eq 0
+  r3 = load.rlx v0:8 spec
+  cas.rel.rlx v0:8 r3 -> r3+1 confirm until eq r3
+  r3 = load.acq v0:8 spec_zero
+  r3 = load.sc v0:8 spec_nonzero
+  cas.rel.rlx v0:8 r3 -> 2 confirm
   r4 = set r3+18446744073709551615
   skip 1
   skip 2 if r4 ule 3
@@ -411,6 +433,9 @@ thread t1
         assert_eq!(wrong("thread t0\n  begin now"), "line 2: `now` is not expected here");
         assert_eq!(wrong("thread t0\n  r0 = load.acq v0:4"), "t0, instruction 1: there is no variable v0");
         assert_eq!(wrong("var v0 4 = 0\nthread t0\n  r0 = load.acq v0+2:4"), "t0, instruction 1: v0 has no such bytes");
+        let both = "var v0 4 = 0\nthread t0\n  r0 = load.acq v0:4 spec until ne 0";
+        assert_eq!(wrong(both), "t0, instruction 1: a load that waits cannot be speculative");
+        assert_eq!(wrong("thread t0\n  r0 = load.acq v0:4 confirm"), "line 2: `confirm` is not expected here");
         assert_eq!(wrong("thread t0\n  spawn t0"), "t0, instruction 1: t0 is created a second time");
         assert_eq!(wrong("thread t0\n  skip 1"), "t0, instruction 1: jumps beyond the end of the thread");
         assert_eq!(wrong("thread t0\nthread t1\n  spawn t2\nthread t2\n  spawn t1"), "t1 would have to create itself");

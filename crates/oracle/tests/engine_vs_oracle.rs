@@ -50,6 +50,7 @@ profiles! {
     rmw,
     locks,
     awaits,
+    confirmations,
     tests,
     conds,
     condlocks,

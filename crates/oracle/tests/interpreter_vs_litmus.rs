@@ -3,7 +3,7 @@
 use selvedge_ir::{parse_module, verify_module};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
-use selvedge_oracle::generate::{PROFILES, Size, generate};
+use selvedge_oracle::generate::{PROFILES, generate};
 use selvedge_oracle::lower::{Lowered, lower};
 use selvedge_oracle::{Class, Enumeration, Program, enumerate};
 use selvedge_trace::{Algorithm, Options, explore};
@@ -64,7 +64,7 @@ fn each_program(seed: u64, at_least: usize, check: impl Fn(&Program, &Enumeratio
     let mut tried = 0;
     for profile in PROFILES {
         for seed in seed..seed + 90 {
-            let (program, found) = generate(profile, seed, Size::Interleavings(300));
+            let (program, found) = generate(profile, seed, 300);
             if let Some(lowered) = lower(&program) {
                 check(&program, &found, &lowered);
                 tried += 1;

@@ -18,7 +18,9 @@ use super::insertion::{Place, Plan, as_type, comparison_code, make};
 use super::purity_condition::{Atom, inverse, mirrored};
 use super::ssa_repair::{Flow, Repair};
 use crate::rewrite;
-use selvedge_ir::{AwaitKind, BinaryOp, Block, CmpOp, Function, Inst, InstKind, Operand, RmwOp, Type, Value, ValueDef};
+use selvedge_ir::{
+    AwaitKind, BinaryOp, Block, CmpOp, Function, Inst, InstKind, Operand, Order, RmwOp, Type, Value, ValueDef,
+};
 
 /// How an access becomes an await.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +48,9 @@ pub fn form(func: &Function, plan: &Plan, flow: &Flow) -> Option<Form> {
     let mut tests = plan.atoms.iter().filter(|atom| uses(atom, value));
     let (Some(test), None) = (tests.next(), tests.next()) else { return None };
     let (mask, op, operand) = about(test, value)?;
+    if plan.retry && is_plain_load(&func.insts[access].kind) {
+        return None;
+    }
     let index = func.blocks[block].insts.iter().position(|&inst| inst == access)?;
     if !is_known_before(func, flow, operand, block, index) {
         return None;
@@ -53,6 +58,13 @@ pub fn form(func: &Function, plan: &Plan, flow: &Flow) -> Option<Form> {
     let kind = await_kind(&func.insts[access].kind, inverse(op), mask, operand, plan.retry)?;
     let others = plan.atoms.iter().copied().filter(|atom| atom != test).collect();
     Some(Form { access, kind, others, took: plan.took })
+}
+
+/// Whether a kind of access is a load that is not atomic. If the iteration has read something else before, then it is that
+/// which is going to change: nobody signals by an access that is a data race, and the thread may be the only one that can
+/// reach what it loads. So there is nothing to be gained by waiting for it.
+fn is_plain_load(kind: &InstKind) -> bool {
+    matches!(kind, InstKind::Load { order: Order::Plain, .. })
 }
 
 /// Makes the access an await. `flow` must be up to date unless the form is direct.
@@ -110,8 +122,8 @@ fn await_kind(kind: &InstKind, until: CmpOp, mask: u64, operand: Operand, retry:
         InstKind::Rmw { op, ty, addr, value, order, path } if !matches!(op, RmwOp::FAdd | RmwOp::FSub) => {
             (AwaitKind::Rmw { op, value }, ty, addr, order, path)
         }
-        InstKind::Cas { ty, addr, expected, new, success, failure, path, .. } => {
-            (AwaitKind::Cas { expected, new, failure }, ty, addr, success, path)
+        InstKind::Cas { ty, addr, expected, new, success, failure, confirms, path, .. } => {
+            (AwaitKind::Cas { expected, new, failure, confirms }, ty, addr, success, path)
         }
         _ => return None,
     };

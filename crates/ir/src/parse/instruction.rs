@@ -4,7 +4,8 @@ use super::body::Body;
 use super::{Parsed, Parser, Symbol, cursor};
 use crate::lex::Tok;
 use crate::{
-    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, InstKind, Intrinsic, Operand, Order, PathId, RmwOp, Type, TypeId,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, InstKind, Intrinsic, Operand, Order, PathId, RmwOp, Speculation,
+    Type, TypeId,
 };
 
 impl<'t> Parser<'t> {
@@ -200,26 +201,31 @@ impl<'t> Parser<'t> {
         Ok(InstKind::Alloca { size, align, name, debug_type })
     }
 
-    /// Behind the address of a load or store: `, sc volatile "path"`, all of it optional.
-    fn access(&mut self) -> Parsed<(Order, bool, Option<PathId>)> {
+    /// Behind the address of a load or store: `, sc volatile`, all of it optional.
+    fn access(&mut self) -> Parsed<(Order, bool)> {
         let order = if *self.at.peek() == Tok::Punct(',') { self.order()? } else { Order::Plain };
-        let volatile = self.at.accept_word("volatile");
-        Ok((order, volatile, self.access_path()))
+        Ok((order, self.at.accept_word("volatile")))
     }
 
+    /// `load i32 @x, acq volatile spec "x"`.
     fn load(&mut self, body: &mut Body<'t>) -> Parsed<InstKind> {
         let ty = self.at.ty()?;
         let addr = self.operand(body, Type::Ptr)?;
-        let (order, volatile, path) = self.access()?;
-        Ok(InstKind::Load { ty, addr, order, volatile, path })
+        let (order, volatile) = self.access()?;
+        let speculative = self.speculation();
+        Ok(InstKind::Load { ty, addr, order, volatile, speculative, path: self.access_path() })
+    }
+
+    fn speculation(&mut self) -> Option<Speculation> {
+        Speculation::ALL.iter().copied().find(|speculation| self.at.accept_word(speculation.name()))
     }
 
     fn store(&mut self, body: &mut Body<'t>) -> Parsed<InstKind> {
         let ty = self.at.ty()?;
         let value = self.operand(body, ty)?;
         let addr = self.next_operand(body, Type::Ptr)?;
-        let (order, volatile, path) = self.access()?;
-        Ok(InstKind::Store { ty, addr, value, order, volatile, path })
+        let (order, volatile) = self.access()?;
+        Ok(InstKind::Store { ty, addr, value, order, volatile, path: self.access_path() })
     }
 
     /// `rmw add i32 @x, 1, sc "x"`.
@@ -232,7 +238,7 @@ impl<'t> Parser<'t> {
         Ok(InstKind::Rmw { op, ty, addr, value, order, path: self.access_path() })
     }
 
-    /// `cas weak i32 @x, 0, 1, sc, rlx "x"`.
+    /// `cas weak i32 @x, 0, 1, sc, rlx confirm "x"`.
     fn cas(&mut self, body: &mut Body<'t>) -> Parsed<InstKind> {
         let weak = self.at.accept_word("weak");
         let ty = self.at.ty()?;
@@ -241,7 +247,9 @@ impl<'t> Parser<'t> {
         let new = self.next_operand(body, ty)?;
         let success = self.order()?;
         let failure = self.order()?;
-        Ok(InstKind::Cas { ty, addr, expected, new, success, failure, weak, path: self.access_path() })
+        let confirms = self.at.accept_word("confirm");
+        let path = self.access_path();
+        Ok(InstKind::Cas { ty, addr, expected, new, success, failure, weak, confirms, path })
     }
 
     /// `await load i32 @x, acq until ne 0 mask 1 retry "x"`; the access may be `rmw add` or `cas` as well.
@@ -264,7 +272,9 @@ impl<'t> Parser<'t> {
                 let expected = self.next_operand(body, ty)?;
                 let new = self.next_operand(body, ty)?;
                 let order = self.order()?;
-                (AwaitKind::Cas { expected, new, failure: self.order()? }, order)
+                let failure = self.order()?;
+                let confirms = self.at.accept_word("confirm");
+                (AwaitKind::Cas { expected, new, failure, confirms }, order)
             }
         };
         self.at.expect_word("until")?;

@@ -4,7 +4,7 @@
 use selvedge_ir::{
     AwaitKind, BinaryOp, Block, Callee, CastOp, CmpOp, DebugType, EntityRef, Field, FileId, FuncId, Function, Global,
     GlobalId, Inst, InstKind, Intrinsic, LocId, Module, Operand, Order, PathId, Reloc, RelocTarget, RmwOp, SourceFile,
-    SourceLoc, Type, TypeId, Value,
+    SourceLoc, Speculation, Type, TypeId, Value,
 };
 
 /// A small generator of numbers (xorshift).
@@ -222,7 +222,8 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
         }
         9 => {
             let (addr, order, volatile, path) = (op(r, Type::Ptr), order(r), r.coin(), path(r));
-            InstKind::Load { ty, addr, order, volatile, path }
+            let speculative = r.maybe(|r| r.pick(Speculation::ALL));
+            InstKind::Load { ty, addr, order, volatile, speculative, path }
         }
         10 => {
             let (addr, value, order) = (op(r, Type::Ptr), op(r, ty), order(r));
@@ -235,14 +236,18 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
         12 => {
             let (addr, expected, new) = (op(r, Type::Ptr), op(r, ty), op(r, ty));
             let (success, failure, weak, path) = (order(r), order(r), r.coin(), path(r));
-            InstKind::Cas { ty, addr, expected, new, success, failure, weak, path }
+            let confirms = r.coin();
+            InstKind::Cas { ty, addr, expected, new, success, failure, weak, confirms, path }
         }
         28 => {
             let (addr, operand, order, path) = (op(r, Type::Ptr), op(r, ty), order(r), path(r));
             let access = match r.below(3) {
                 0 => AwaitKind::Load,
                 1 => AwaitKind::Rmw { op: r.pick(RmwOp::ALL), value: op(r, ty) },
-                _ => AwaitKind::Cas { expected: op(r, ty), new: op(r, ty), failure: r.pick(Order::ALL) },
+                _ => {
+                    let (expected, new, failure) = (op(r, ty), op(r, ty), r.pick(Order::ALL));
+                    AwaitKind::Cas { expected, new, failure, confirms: r.coin() }
+                }
             };
             let (until, mask, retry) = (r.pick(CmpOp::ALL), r.bits() & ty.mask(), r.coin());
             InstKind::Await { access, ty, addr, order, until, mask, operand, retry, path }

@@ -112,7 +112,9 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         for leaf in shape.leaves.iter() {
             let path = self.path(address, leaf.offset, u64::from(leaf.ty.store_size()));
             let addr = self.ptr_add(base, leaf.offset as i64);
-            all.push(self.emit1(ir::InstKind::Load { ty: leaf.ty, addr, order, volatile, path }, leaf.ty));
+            all.push(
+                self.emit1(ir::InstKind::Load { ty: leaf.ty, addr, order, volatile, speculative: None, path }, leaf.ty),
+            );
         }
         Ok(all)
     }
@@ -177,7 +179,8 @@ impl<'m, 'a> FunctionLowering<'_, 'm, 'a> {
         let (expected, new) = (self.scalar(*expected)?, self.scalar(*new)?);
         let path = self.path(*address, 0, u64::from(ty.store_size()));
         let addr = self.address_of(*address)?;
-        let kind = ir::InstKind::Cas { ty, addr, expected, new, success, failure, weak: *weak, path };
+        let (weak, confirms) = (*weak, false);
+        let kind = ir::InstKind::Cas { ty, addr, expected, new, success, failure, weak, confirms, path };
         let inst = self.emit(kind, &[ty, ir::Type::I1]);
         Ok(self.f.insts[inst].results.iter().map(|&value| ir::Operand::Value(value)).collect())
     }

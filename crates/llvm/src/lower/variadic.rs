@@ -111,7 +111,7 @@ impl<'a> FunctionLowering<'_, '_, 'a> {
     fn load_plain(&mut self, base: ir::Operand, offset: i64, ty: ir::Type) -> ir::Operand {
         let addr = self.ptr_add(base, offset);
         let order = ir::Order::Plain;
-        self.emit1(ir::InstKind::Load { ty, addr, order, volatile: false, path: None }, ty)
+        self.emit1(ir::InstKind::Load { ty, addr, order, volatile: false, speculative: None, path: None }, ty)
     }
 
     pub(super) fn va_start(&mut self, list: ir::Operand) {

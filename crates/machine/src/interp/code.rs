@@ -14,7 +14,7 @@ use crate::models::Model;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{
     BinaryOp, CastOp, CmpOp, DebugType, EntityVec, FileId, FuncId, GlobalId, Intrinsic, LocId, Order, PathId, RmwOp,
-    SourceFile, SourceLoc, Type, TypeId,
+    SourceFile, SourceLoc, Speculation, Type, TypeId,
 };
 
 /// A register of the current frame.
@@ -216,9 +216,15 @@ pub enum Ins {
         dst: Reg,
         size: u64,
     },
+    /// Makes the thread's own object at `addr + offset` one that others can reach: an atomic access of it follows.
+    Publish {
+        addr: Reg,
+        offset: i32,
+    },
     /// Reads `mode.size` bytes at `addr + offset` and keeps the low `bits`.
     Load {
         mode: Mode,
+        speculative: Option<Speculation>,
         bits: u8,
         dst: Reg,
         addr: Reg,
@@ -226,6 +232,7 @@ pub enum Ins {
     },
     LoadG {
         mode: Mode,
+        speculative: Option<Speculation>,
         bits: u8,
         dst: Reg,
         addr: u64,
@@ -260,6 +267,7 @@ pub enum Ins {
     Cas {
         success: Order,
         failure: Order,
+        confirms: bool,
         ty: Type,
         old: Reg,
         done: Reg,
@@ -491,7 +499,7 @@ pub struct AwaitSite {
 pub enum AwaitAccess {
     Load,
     Rmw { op: RmwOp, value: Reg, used: bool },
-    Cas { expected: Reg, new: Reg, failure: Order },
+    Cas { expected: Reg, new: Reg, failure: Order, confirms: bool },
 }
 
 /// What the state of a loop is at the start of an iteration.

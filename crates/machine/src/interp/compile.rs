@@ -63,6 +63,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         counters,
         loops,
         limit: unroll.unwrap_or(u32::MAX),
+        publishes: options.atomics_publish,
         about: Debug { loc, path: None, ty: None },
     };
     encoder.body();
@@ -105,6 +106,8 @@ pub(super) struct Encoder<'a> {
     /// The sites of the loop headers whose iterations are compared.
     pub(super) loops: FxHashMap<Block, u32>,
     pub(super) limit: u32,
+    /// Whether atomic accesses publish.
+    pub(super) publishes: bool,
     pub(super) about: Debug,
 }
 
@@ -222,20 +225,22 @@ impl Encoder<'_> {
                     Src::Reg(size) => self.emit(Ins::Alloca { dst, size }),
                 }
             }
-            InstKind::Load { ty, addr, order, .. } => self.load(inst, data, *ty, *addr, *order),
+            InstKind::Load { .. } => self.load(inst, data),
             InstKind::Store { ty, addr, value, order, .. } => self.store(*ty, *addr, *value, *order),
             InstKind::Rmw { op, ty, addr, value, order, .. } => {
                 let (addr, value) = (self.in_register(*addr), self.in_register(*value));
+                self.publish(*order, Src::Reg(addr), 0);
                 let used = self.is_used(data);
                 let dst = self.result(data, 0);
                 self.emit(Ins::Rmw { op: *op, order: *order, ty: *ty, used, dst, addr, value });
             }
-            InstKind::Cas { ty, addr, expected, new, success, failure, .. } => {
+            InstKind::Cas { ty, addr, expected, new, success, failure, confirms, .. } => {
                 let (addr, expected) = (self.in_register(*addr), self.in_register(*expected));
                 let new = self.in_register(*new);
                 let (old, done) = (self.result(data, 0), self.result(data, 1));
-                let (success, failure) = (*success, *failure);
-                self.emit(Ins::Cas { success, failure, ty: *ty, old, done, addr, expected, new });
+                let (success, failure, confirms, ty) = (*success, *failure, *confirms, *ty);
+                self.publish(success, Src::Reg(addr), 0);
+                self.emit(Ins::Cas { success, failure, confirms, ty, old, done, addr, expected, new });
             }
             other => self.rare_instruction(data, other),
         }
@@ -358,16 +363,33 @@ impl Encoder<'_> {
         }
     }
 
-    fn load(&mut self, inst: Inst, data: &InstData, ty: Type, addr: Operand, order: Order) {
+    /// Objects that are accessed atomically are shared if the options say so. Globals are anyway.
+    fn publish(&mut self, order: Order, base: Src, offset: i64) {
+        if let Src::Reg(addr) = base
+            && order.is_atomic()
+            && self.publishes
+        {
+            self.emit(Ins::Publish { addr, offset: offset as i32 });
+        }
+    }
+
+    fn load(&mut self, inst: Inst, data: &InstData) {
+        let InstKind::Load { ty, addr, order, speculative, .. } = data.kind else {
+            unreachable!("the caller has matched a load");
+        };
         let (root, offset) = self.selection.address(addr);
         let base = self.root_source(root);
         let raw = self.selection.is_bit_field_update(inst);
         let (mode, bits) = (Mode { size: ty.store_size() as u8, order, raw }, ty.bits() as u8);
         let dst = self.result(data, 0);
+        self.publish(order, base, offset);
         match base {
-            Src::Const(addr) => self.emit(Ins::LoadG { mode, bits, dst, addr: addr.wrapping_add(offset as u64) }),
+            Src::Const(addr) => {
+                let addr = addr.wrapping_add(offset as u64);
+                self.emit(Ins::LoadG { mode, speculative, bits, dst, addr });
+            }
             // `Selection::address` folds offsets of 32 bits only.
-            Src::Reg(addr) => self.emit(Ins::Load { mode, bits, dst, addr, offset: offset as i32 }),
+            Src::Reg(addr) => self.emit(Ins::Load { mode, speculative, bits, dst, addr, offset: offset as i32 }),
         }
     }
 
@@ -375,6 +397,7 @@ impl Encoder<'_> {
         let (root, offset) = self.selection.address(addr);
         let (base, value) = (self.root_source(root), self.source(value));
         let mode = Mode { size: ty.store_size() as u8, order, raw: false };
+        self.publish(order, base, offset);
         match (base, value) {
             (Src::Const(base), value) => {
                 let src = self.load_constant(value);
@@ -401,9 +424,9 @@ impl Encoder<'_> {
                 let value = self.in_register(value);
                 AwaitAccess::Rmw { op, value, used: self.is_used(data) }
             }
-            AwaitKind::Cas { expected, new, failure } => {
+            AwaitKind::Cas { expected, new, failure, confirms } => {
                 let (expected, new) = (self.in_register(expected), self.in_register(new));
-                AwaitAccess::Cas { expected, new, failure }
+                AwaitAccess::Cas { expected, new, failure, confirms }
             }
         };
         let results = [self.result(data, 0), self.result(data, 1)];
@@ -411,6 +434,7 @@ impl Encoder<'_> {
         let site = self.program.awaits.len() as u32;
         let await_site = AwaitSite { kind: access, ty, order, results, addr, until, operand, mask, retry };
         self.program.awaits.push(await_site);
+        self.publish(order, Src::Reg(addr), 0);
         self.emit(Ins::Await { site });
     }
 

@@ -7,9 +7,9 @@
 
 use super::code::{AwaitAccess, AwaitSite, Ins, Mode, Pc, Program, Reg};
 use super::pure_iteration::{is_same_state, note_state};
-use crate::op::{Access, AccessKind, Cond, Purpose};
+use crate::op::{Access, AccessKind, Cond};
 use crate::{Addr, Fault, Memory, Op, ThreadId};
-use selvedge_ir::{EvalError, Order, eval};
+use selvedge_ir::{EvalError, eval};
 
 /// Why the inner loop came to a halt at an instruction.
 pub enum Exit {
@@ -77,20 +77,14 @@ fn await_access(site: &AwaitSite, regs: &[u64]) -> Access {
     let kind = match site.kind {
         AwaitAccess::Load => AccessKind::Load,
         AwaitAccess::Rmw { op, value, used } => AccessKind::Rmw { op, operand: reg(value), used },
-        AwaitAccess::Cas { expected, new, failure } => {
+        AwaitAccess::Cas { expected, new, failure, .. } => {
             AccessKind::Cas { expected: reg(expected), new: reg(new), failure }
         }
     };
+    let confirms = matches!(site.kind, AwaitAccess::Cas { confirms: true, .. });
     let until = Cond { op: site.until, operand: reg(site.operand), mask: site.mask, retry: site.retry };
-    Access {
-        addr: Addr(reg(site.addr)),
-        size: site.ty.store_size() as u8,
-        order: site.order,
-        purpose: Purpose::Data,
-        raw: false,
-        kind,
-        until: Some(until),
-    }
+    let access = Access::new(Addr(reg(site.addr)), site.ty.store_size() as u8, site.order, kind);
+    Access { until: Some(until), confirms, ..access }
 }
 
 /// Whether a compare-and-exchange that finds this value succeeds; false for other accesses.
@@ -189,59 +183,72 @@ impl Cpu<'_> {
                     r!(flag) = u64::from(overflow);
                     r!(dst) = value;
                 }
-                Ins::Load { mode, bits, dst, addr, offset } => {
+                Ins::Publish { addr, offset } => {
+                    if !self.alone {
+                        let addr = Addr(r!(addr).wrapping_add(offset as u64));
+                        self.effects += u64::from(self.memory.publish_own(self.thread, addr));
+                    }
+                }
+                Ins::Load { mode, speculative, bits, dst, addr, offset } => {
                     let addr = Addr(r!(addr).wrapping_add(offset as u64));
                     let Mode { size, order, raw } = mode;
                     let loaded = self.memory.load_unseen(self.thread, addr, size, raw, self.alone);
                     match try_access!(loaded, addr, size, false) {
                         Some(value) => r!(dst) = low(value, bits),
-                        None => stop!(self.access(addr, size, order, raw, AccessKind::Load)),
+                        None => {
+                            let access = Access::new(addr, size, order, AccessKind::Load);
+                            stop!(self.wait_with(Access { raw, speculative, ..access }));
+                        }
                     }
                 }
-                Ins::LoadG { mode, bits, dst, addr } => {
+                Ins::LoadG { mode, speculative, bits, dst, addr } => {
                     let Mode { size, order, raw } = mode;
                     let loaded = self.memory.load_unseen(self.thread, Addr(addr), size, raw, self.alone);
                     match try_access!(loaded, Addr(addr), size, false) {
                         Some(value) => r!(dst) = low(value, bits),
-                        None => stop!(self.access(Addr(addr), size, order, raw, AccessKind::Load)),
+                        None => {
+                            let access = Access::new(Addr(addr), size, order, AccessKind::Load);
+                            stop!(self.wait_with(Access { raw, speculative, ..access }));
+                        }
                     }
                 }
                 Ins::Store { mode, src, addr, offset } => {
                     let (addr, value) = (Addr(r!(addr).wrapping_add(offset as u64)), r!(src));
                     if !try_access!(self.store(mode, addr, value), addr, mode.size, true) {
-                        stop!(self.access(addr, mode.size, mode.order, false, AccessKind::Store { value }));
+                        stop!(self.wait_with(Access::new(addr, mode.size, mode.order, AccessKind::Store { value })));
                     }
                 }
                 Ins::StoreG { mode, src, addr } => {
                     let (addr, value) = (Addr(addr), r!(src));
                     if !try_access!(self.store(mode, addr, value), addr, mode.size, true) {
-                        stop!(self.access(addr, mode.size, mode.order, false, AccessKind::Store { value }));
+                        stop!(self.wait_with(Access::new(addr, mode.size, mode.order, AccessKind::Store { value })));
                     }
                 }
                 Ins::StoreK { mode, addr, offset, k: value } => {
                     let addr = Addr(r!(addr).wrapping_add(offset as u64));
                     if !try_access!(self.store(mode, addr, value), addr, mode.size, true) {
-                        stop!(self.access(addr, mode.size, mode.order, false, AccessKind::Store { value }));
+                        stop!(self.wait_with(Access::new(addr, mode.size, mode.order, AccessKind::Store { value })));
                     }
                 }
                 Ins::Rmw { op, order, ty, used, dst, addr, value } => {
                     let (addr, value, size) = (Addr(r!(addr)), r!(value), ty.store_size() as u8);
                     let loaded = self.memory.load_unseen(self.thread, addr, size, false, self.alone);
                     let Some(old) = try_access!(loaded, addr, size, true) else {
-                        stop!(self.access(addr, size, order, false, AccessKind::Rmw { op, operand: value, used }));
+                        let kind = AccessKind::Rmw { op, operand: value, used };
+                        stop!(self.wait_with(Access::new(addr, size, order, kind)));
                     };
                     let new = eval::rmw(op, ty, low(old, ty.bits() as u8), value);
                     self.effects += u64::from(new != old);
                     try_access!(self.memory.store(self.thread, addr, size, new), addr, size, true);
                     r!(dst) = low(old, ty.bits() as u8);
                 }
-                Ins::Cas { success, failure, ty, old, done, addr, expected, new } => {
+                Ins::Cas { success, failure, confirms, ty, old, done, addr, expected, new } => {
                     let (addr, size) = (Addr(r!(addr)), ty.store_size() as u8);
                     let (wanted, new) = (r!(expected), r!(new));
                     let loaded = self.memory.load_unseen(self.thread, addr, size, false, self.alone);
                     let Some(found) = try_access!(loaded, addr, size, true) else {
                         let kind = AccessKind::Cas { expected: wanted, new, failure };
-                        stop!(self.access(addr, size, success, false, kind));
+                        stop!(self.wait_with(Access { confirms, ..Access::new(addr, size, success, kind) }));
                     };
                     if found == wanted {
                         self.effects += u64::from(new != found);
@@ -257,8 +264,7 @@ impl Cpu<'_> {
                     let writes = !matches!(access.kind, AccessKind::Load);
                     let loaded = self.memory.load_unseen(self.thread, addr, size, false, self.alone);
                     let Some(found) = try_access!(loaded, addr, size, writes) else {
-                        *self.pending = Op::Access(access);
-                        stop!(Exit::Yield);
+                        stop!(self.wait_with(access));
                     };
                     if access.until.is_some_and(|until| !until.holds(found, size)) {
                         stop!(Exit::Trap(Trap::Spin(addr, u64::from(size))));
@@ -346,8 +352,8 @@ impl Cpu<'_> {
     }
 
     #[inline]
-    fn access(&mut self, addr: Addr, size: u8, order: Order, raw: bool, kind: AccessKind) -> Exit {
-        *self.pending = Op::Access(Access { addr, size, order, purpose: Purpose::Data, raw, kind, until: None });
+    fn wait_with(&mut self, access: Access) -> Exit {
+        *self.pending = Op::Access(access);
         Exit::Yield
     }
 }

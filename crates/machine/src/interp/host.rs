@@ -29,6 +29,12 @@ impl Host for Caller<'_> {
         self.machine.visible(self.thread, addr, size, false)
     }
 
+    fn before_atomic(&mut self, addr: Addr) {
+        if self.machine.options.atomics_publish && self.machine.undo.process.threaded {
+            self.machine.memory.publish_own(self.thread, addr);
+        }
+    }
+
     fn load_private(&mut self, addr: Addr, size: u8) -> Result<u64, Stop> {
         let loaded = self.machine.memory.load(self.thread, addr, size, false);
         loaded.map_err(|fault| self.machine.fault_violation(self.thread, addr, u64::from(size), false, fault))

@@ -71,6 +71,10 @@ pub struct InterpOptions {
     pub args: Vec<String>,
     /// Whether to keep what the program prints.
     pub keep_output: bool,
+    /// Whether an atomic access makes the object that it touches one that others can reach, so that it is an Op (once
+    /// there are several threads). Under a weak memory model another thread may come to read an object through a pointer
+    /// that was published without order, and then sees the object's atomic writes one by one, even those from before.
+    pub atomics_publish: bool,
     /// Whether heap objects that nothing points to at the end are an error.
     pub leak_check: bool,
 }
@@ -85,6 +89,7 @@ impl Default for InterpOptions {
             max_depth: 20_000,
             args: Vec::new(),
             keep_output: false,
+            atomics_publish: false,
             leak_check: false,
         }
     }

@@ -5,7 +5,7 @@
 //! (relaxed) to 5 (sequentially consistent).
 
 use super::call::{Answer, Call, models};
-use crate::{Access, AccessKind, Addr, Op, Purpose};
+use crate::{Access, AccessKind, Addr, Op};
 use selvedge_ir::{Order, RmwOp};
 
 models! {
@@ -101,7 +101,7 @@ fn order(number: i32) -> Order {
 }
 
 fn access(call: &mut Call<'_>, addr: Addr, size: u8, kind: AccessKind, order: Order) -> Answer {
-    call.access(Access { addr, size, order, purpose: Purpose::Data, raw: false, kind, until: None })
+    call.access(Access::new(addr, size, order, kind))
 }
 
 fn load(call: &mut Call<'_>, addr: Addr, size: u8, number: i32) -> Answer {

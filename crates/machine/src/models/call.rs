@@ -190,6 +190,9 @@ impl Call<'_> {
         if let Some(value) = self.logged() {
             return Ok(value);
         }
+        if access.order.is_atomic() {
+            self.host.before_atomic(access.addr);
+        }
         if !self.host.is_visible(access.addr, u64::from(access.size))?
             && let Some(old) = self.access_privately(&access)?
         {
@@ -307,12 +310,12 @@ pub(super) fn int(value: i32) -> u64 {
 
 /// A plain access of the program itself.
 pub(super) fn plain(addr: Addr, size: u8, kind: AccessKind) -> Access {
-    Access { addr, size, order: Order::Plain, purpose: Purpose::Data, raw: false, kind, until: None }
+    Access::new(addr, size, Order::Plain, kind)
 }
 
 /// An access to the word of an object of synchronisation.
 pub(super) fn word(addr: Addr, kind: AccessKind, order: Order, purpose: Purpose) -> Access {
-    Access { addr, size: 4, order, purpose, raw: false, kind, until: None }
+    Access { purpose, ..Access::new(addr, 4, order, kind) }
 }
 
 /// The write that initialises such a word. It is a plain one: whoever uses the object without being ordered behind it

@@ -158,6 +158,9 @@ pub trait Host {
     /// Whether an access of `size` bytes must be an Op: another thread could reach the object, and there is more than
     /// one thread. A fault is a violation at the call site.
     fn is_visible(&mut self, addr: Addr, size: u64) -> Result<bool, Stop>;
+    /// Called before the program's atomic access to an address: the object may have to become visible
+    /// (`InterpOptions::atomics_publish`).
+    fn before_atomic(&mut self, addr: Addr);
     /// Reads memory that is not visible.
     fn load_private(&mut self, addr: Addr, size: u8) -> Result<u64, Stop>;
     /// Writes memory that is not visible.

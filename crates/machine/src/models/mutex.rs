@@ -206,7 +206,7 @@ mod tests {
     use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
 
     fn access(addr: Addr, kind: AccessKind, order: Order, purpose: Purpose) -> Access {
-        Access { addr, size: 4, order, purpose, raw: false, kind, until: None }
+        Access { purpose, ..Access::new(addr, 4, order, kind) }
     }
 
     #[test]

@@ -195,6 +195,8 @@ impl Host for Fake {
         }
     }
 
+    fn before_atomic(&mut self, _addr: Addr) {}
+
     fn load_private(&mut self, addr: Addr, size: u8) -> Result<u64, Stop> {
         self.memory.load(self.thread, addr, size, false).map_err(|fault| self.fault(fault))
     }

@@ -23,7 +23,7 @@ pub fn site(line: u32, column: u32, object: &str, call: &str) -> Site {
 }
 
 pub fn access(addr: u64, kind: AccessKind) -> Access {
-    Access { addr: Addr(addr), size: 4, order: Order::Plain, purpose: Purpose::Data, raw: false, kind, until: None }
+    Access::new(Addr(addr), 4, Order::Plain, kind)
 }
 
 /// An execution that is written down step by step.

@@ -14,7 +14,7 @@ const HEAD: &str = "
 ";
 
 /// The first Op of `main` behind the creation of a thread.
-fn first_op(body: &str) -> Op {
+pub(super) fn first_op(body: &str) -> Op {
     let text = format!(
         "{HEAD}func @main() -> i32 {{\ne:\n h = alloca 8 align 8\n \
          c = call @pthread_create(ptr h, ptr null, ptr @idle, ptr null)\n{body}\n ret 0\n}}"

@@ -1,6 +1,8 @@
 //! Tests of the interpreter on programs in the text form.
 
 mod awaits;
+mod confirmations;
+mod publishing;
 mod threads;
 
 use super::*;

@@ -1,0 +1,47 @@
+//! Backward revisits: which reads could read from a new write, had they come after it (Algorithm 2 without in-place and
+//! speculative revisits is TruSt's).
+//!
+//! A read `r` that is revisited by a write `w` keeps what was added before `r` and what `w` depends on; all else is
+//! deleted. Several graphs lead to the same result, so only one may do it: the one in which `r` and everything deleted
+//! was added maximally, reading from (or placed behind) the coherence-last write of what had been there. Whether that is
+//! so depends on the event and on `w`, not on `r`, so that one pass from the newest event to the oldest finds all reads,
+//! and ends at the first event that was not added maximally.
+
+use crate::event::{EventId, Kind};
+use crate::graph::Graph;
+use selvedge_ir::EntityRef;
+
+/// Calls `found` with the reads that the newest event, a write, revisits. With `limit`, only reads that are no newer.
+pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, mut found: impl FnMut(EventId)) {
+    let loc = graph.event(w).loc;
+    let could = |r: EventId| !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit);
+    let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
+    for e in (oldest.index()..w.index()).rev().map(EventId::new) {
+        if graph.porf(e, w) {
+            continue;
+        }
+        if !maximally_added(graph, e, w) {
+            return;
+        }
+        let event = graph.event(e);
+        if event.is_read() && event.loc == loc && could(e) {
+            found(e);
+        }
+    }
+}
+
+/// Whether `e` was added maximally with respect to what had been there or comes before `w`.
+fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
+    let event = graph.event(e);
+    let previous = |x: EventId| x != w && (x < e || graph.porf(x, w));
+    let write = match event.kind {
+        Kind::Choose => return event.value == 0,
+        Kind::Read if event.rf.is_event() && !previous(event.rf) => return false,
+        Kind::Read => event.rf,
+        Kind::Write => e,
+        _ => return true,
+    };
+    let location = graph.location(event.loc);
+    let newest = location.co[graph.position_of(write) as usize..].iter().all(|&x| !previous(x));
+    newest && (event.is_read() || !location.reads.iter().any(|&r| graph.event(r).rf == e && previous(r)))
+}

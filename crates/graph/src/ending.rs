@@ -1,0 +1,154 @@
+//! What a full graph means: complete, blocked, or a deadlock; and violations in words.
+//!
+//! An execution is complete if every thread ended, and blocked if some thread waits forever. That is a violation if all
+//! that the waiting threads read is up to date: an await that reads from the coherence-last write and still fails will
+//! fail forever. It is none if the process has ended (threads that still wait then are killed), or if some thread is
+//! blocked by an assumption or stopped at a violation or bound: then the execution was cut off.
+
+use crate::event::{EventId, Kind};
+use crate::graph::Graph;
+use crate::linear;
+use crate::runner::Runner;
+use selvedge_machine::schedule::Schedule;
+use selvedge_machine::{Access, Machine, Op, Purpose, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_trace::session::{Ending, Over, Session};
+
+/// Classifies a full graph, and reports a deadlock or a leak.
+pub fn conclude<M: Machine>(
+    runner: &mut Runner<M>,
+    graph: &Graph,
+    session: &mut Session<'_>,
+) -> Result<Ending, Over> {
+    let mut waiting = 0;
+    let mut cut = false;
+    let mut failed = false;
+    for thread in threads(&runner.machine) {
+        match runner.machine.status(thread) {
+            Status::Ready if gives_up(&runner.machine, graph, thread) => cut = true,
+            Status::Ready => waiting += 1,
+            Status::AssumeBlocked => cut = true,
+            Status::Stopped => failed = true,
+            Status::Absent | Status::Finished => {}
+        }
+    }
+    if cut || failed {
+        return Ok(if cut || runner.met_bound() { Ending::Blocked } else { Ending::Complete });
+    }
+    if waiting > 0 {
+        if session.options.deadlocks && !runner.machine.exited() {
+            let violation = stuck(&runner.machine);
+            let machine = &runner.machine;
+            session.violated(violation, || schedule(machine, graph, None))?;
+        }
+        return Ok(Ending::Blocked);
+    }
+    if let Err(stop) = runner.machine.at_end() {
+        let machine = &runner.machine;
+        session.stopped(stop, || schedule(machine, graph, None))?;
+    }
+    Ok(Ending::Complete)
+}
+
+fn threads<M: Machine>(machine: &M) -> impl Iterator<Item = ThreadId> + use<M> {
+    use selvedge_ir::EntityRef;
+    (0..machine.thread_limit()).map(ThreadId::new)
+}
+
+/// Whether a thread waits for something that it would give up and try again from elsewhere, or has read something that
+/// is not up to date.
+fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
+    let stale = graph.last(thread).is_some_and(|last| {
+        let event = graph.event(last);
+        event.blocked && graph.position(last) < graph.newest(event.loc)
+    });
+    stale || matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+}
+
+/// The deadlock (or livelock) of the threads that wait.
+fn stuck<M: Machine>(machine: &M) -> Violation {
+    let mut waiting: Vec<ThreadId> = threads(machine).filter(|&t| machine.status(t) == Status::Ready).collect();
+    // A thread that waits for the end of another is not the one to blame.
+    waiting.sort_by_key(|&t| matches!(machine.pending(t), Op::Join { .. }));
+    let spins = |&t: &ThreadId| {
+        matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
+    };
+    let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
+    let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();
+    let to_blame = waiting.iter().filter(|t| kind == ViolationKind::Deadlock || spins(t));
+    let names: Vec<String> = to_blame.map(|&t| machine.thread_name(t)).collect();
+    let verb = if kind == ViolationKind::Livelock { "spin" } else { "wait" };
+    let message = match names.as_slice() {
+        [] => format!("a thread {verb}s forever"),
+        [one] => format!("{one} {verb}s forever"),
+        [first @ .., last] => format!("{} and {last} {verb} forever", first.join(", ")),
+    };
+    Violation { kind, message, places }
+}
+
+fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) {
+    let site = machine.site(thread);
+    let name = machine.thread_name(thread);
+    let object = if site.object.is_empty() { "another thread" } else { &site.object };
+    let what = match machine.pending(thread) {
+        Op::Join { thread: other } => format!("the end of {}", machine.thread_name(*other)),
+        Op::CondWake { .. } => format!("a signal on {object}"),
+        _ => object.to_owned(),
+    };
+    (site.span, format!("{name} waits here for {what}"))
+}
+
+/// The execution of a graph, with an event that is not executed yet at its end.
+pub fn schedule<M: Machine>(machine: &M, graph: &Graph, last: Option<EventId>) -> Schedule {
+    let order = linear::order(graph, last);
+    let choice = |e: EventId| if graph.event(e).kind == Kind::Choose { graph.event(e).value as u32 } else { 0 };
+    Schedule::record(machine, order.into_iter().map(|e| (graph.event(e).thread, choice(e))))
+}
+
+/// The violation that a data race is.
+pub fn race<M: Machine>(runner: &mut Runner<M>, graph: &Graph, older: EventId, newer: EventId) -> Stop {
+    let (first, second) = (describe(runner, graph, older), describe(runner, graph, newer));
+    let object = if first.object.is_empty() { &second.object } else { &first.object };
+    let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
+    let message = format!("data race{on}: {} by {} and {} by {}", first.verb, first.name, second.verb, second.name);
+    violation(ViolationKind::DataRace, message, [second, first])
+}
+
+/// The violation that a `free` is while another thread may still access the object.
+pub fn race_with_free<M: Machine>(runner: &mut Runner<M>, graph: &Graph, access: EventId, free: EventId) -> Stop {
+    let (first, second) = (describe(runner, graph, access), describe(runner, graph, free));
+    let message = format!(
+        "{} frees {} while {} may still access it: the {} does not happen before the free",
+        second.name,
+        if first.object.is_empty() { "an object" } else { &first.object },
+        first.name,
+        first.verb,
+    );
+    violation(ViolationKind::UseAfterFree, message, [second, first])
+}
+
+fn violation(kind: ViolationKind, message: String, told: [Told; 2]) -> Stop {
+    let places = told.into_iter().map(|told| (told.span, format!("{} by {}", told.verb, told.name))).collect();
+    Stop::Violation(Box::new(Violation { kind, message, places }))
+}
+
+struct Told {
+    span: SourceSpan,
+    object: String,
+    name: String,
+    verb: &'static str,
+}
+
+fn describe<M: Machine>(runner: &mut Runner<M>, graph: &Graph, e: EventId) -> Told {
+    runner.bring_before(graph, e);
+    let event = graph.event(e);
+    let site = runner.machine.site(event.thread);
+    let verb = match (event.kind, event.order.is_atomic()) {
+        (Kind::Read, false) => "read",
+        (Kind::Read, true) => "atomic read",
+        (Kind::Write, false) => "write",
+        (Kind::Write, true) => "atomic write",
+        (Kind::Free, _) => "free",
+        _ => "step",
+    };
+    Told { span: site.span, object: site.object, name: runner.machine.thread_name(event.thread), verb }
+}

@@ -1,0 +1,119 @@
+//! Events: the nodes of an execution graph (Definition 1).
+//!
+//! A read-modify-write is two events, an exclusive read and the exclusive write right after it. A compare-and-exchange
+//! that fails is a read like any other, with its failure order. Initial values are no events: [`INIT`] stands for the
+//! initialisation of every location.
+
+use selvedge_ir::{EntityRef, Order, entity};
+use selvedge_machine::ThreadId;
+
+entity! {
+    /// An event: its place in the order in which events were added (the paper's `<_G`).
+    EventId, "e"
+}
+entity! {
+    /// A memory location: some bytes that are always accessed together.
+    LocId, "x"
+}
+
+/// Where reads of initial values read from.
+pub const INIT: EventId = EventId::largest(0);
+/// What a speculative read reads from while it waits for another one to be confirmed (the paper's ⊥).
+pub const BOTTOM: EventId = EventId::largest(1);
+/// No event.
+pub const NONE: EventId = EventId::largest(2);
+
+impl EventId {
+    const fn largest(n: u32) -> EventId {
+        EventId(u32::MAX - 1 - n)
+    }
+
+    /// Whether this is an event of the graph, not one of the special values.
+    #[inline]
+    pub fn is_event(self) -> bool {
+        self < NONE
+    }
+}
+
+/// What an event does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Reads a location.
+    Read,
+    /// Writes a location.
+    Write,
+    /// A memory fence.
+    Fence,
+    /// Creates a thread.
+    Spawn,
+    /// Learns that a thread has ended.
+    Join,
+    /// Chooses a number.
+    Choose,
+    /// Ends the life of an object.
+    Free,
+    /// The thread met a violation with its Op and does not go on.
+    Halt,
+}
+
+/// An event. Plain data: graphs are copied by copying their events.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Whose event it is.
+    pub thread: ThreadId,
+    /// Its place in the thread, from 1.
+    pub index: u32,
+    /// What it does.
+    pub kind: Kind,
+    /// Part of a read-modify-write: a read that is followed by its write, or that write.
+    pub exclusive: bool,
+    /// Belongs to a read-modify-write instruction, be it a failed one.
+    pub locked: bool,
+    /// A read with a condition that the value read does not satisfy: the thread waits (the paper's R^blk).
+    pub blocked: bool,
+    /// A read that was read again in place; it counts as added maximally.
+    pub in_place: bool,
+    /// A speculative read (the paper's R^spec).
+    pub speculative: bool,
+    /// Memory order.
+    pub order: Order,
+    /// The location of a read or write.
+    pub loc: LocId,
+    /// The value that was read or written, or the number that was chosen; for `Spawn` and `Join` the other thread.
+    pub value: u64,
+    /// What a read reads from.
+    pub rf: EventId,
+    /// The place of a write in the coherence order of its location, from 1; 0 is the initial value.
+    pub co: u32,
+    /// The event before it in its thread, or the event that created the thread.
+    pub pred: EventId,
+    /// How long the list of executed events was when it was added.
+    pub executed: u32,
+    /// How long the list of in-place changes was when it was added.
+    pub changes: u32,
+}
+
+impl Event {
+    /// Whether it reads a location.
+    #[inline]
+    pub fn is_read(&self) -> bool {
+        self.kind == Kind::Read
+    }
+
+    /// Whether it writes a location.
+    #[inline]
+    pub fn is_write(&self) -> bool {
+        self.kind == Kind::Write
+    }
+
+    /// Whether it accesses a location.
+    #[inline]
+    pub fn is_access(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Write)
+    }
+
+    /// The other thread of a `Spawn` or `Join`.
+    pub fn other(&self) -> ThreadId {
+        ThreadId::new(self.value as usize)
+    }
+}

@@ -1,0 +1,421 @@
+//! Execution graphs (Definition 2): events in the order in which they were added, reads-from, coherence.
+//!
+//! A graph changes at its newest end only: events are added, and cut off again. What changes elsewhere, a read that is
+//! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit copies what it keeps
+//! of a graph into another one ([`Graph::restrict`]).
+
+use crate::clocks::{Clocks, HB, PORF};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE};
+use selvedge_ir::EntityRef;
+use selvedge_machine::ThreadId;
+
+/// What a graph knows of a location.
+#[derive(Clone, Default, Debug)]
+pub struct Location {
+    /// The initial value.
+    pub init: u64,
+    /// Whether the initial value was never written.
+    pub uninitialised: bool,
+    /// Writes in coherence order; the initial value comes before them.
+    pub co: Vec<EventId>,
+    /// Reads in the order in which they were added.
+    pub reads: Vec<EventId>,
+}
+
+impl Location {
+    /// Whether no event accesses it.
+    pub fn is_unused(&self) -> bool {
+        self.co.is_empty() && self.reads.is_empty()
+    }
+
+    /// The write at a place of the coherence order.
+    #[inline]
+    pub fn write_at(&self, position: u32) -> EventId {
+        if position == 0 { INIT } else { self.co[position as usize - 1] }
+    }
+}
+
+/// A read before it was read again in place.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    read: EventId,
+    before: Event,
+}
+
+/// An execution graph.
+#[derive(Clone, Default, Debug)]
+pub struct Graph {
+    events: Vec<Event>,
+    /// Clocks of the events.
+    pub clocks: Clocks,
+    threads: Vec<Vec<EventId>>,
+    /// Which event created each thread.
+    births: Vec<EventId>,
+    locations: Vec<Location>,
+    changes: Vec<Change>,
+    /// The events that the machine has to execute to be where the threads of this graph are, in an order in which
+    /// writes come before the reads that read from them. A read-modify-write is there once, as its write.
+    pub executed: Vec<EventId>,
+}
+
+impl Graph {
+    /// How many events there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// All events, oldest first.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = EventId> + use<> {
+        (0..self.events.len()).map(EventId::new)
+    }
+
+    /// An event.
+    #[inline]
+    pub fn event(&self, e: EventId) -> &Event {
+        &self.events[e.index()]
+    }
+
+    /// A location.
+    #[inline]
+    pub fn location(&self, loc: LocId) -> &Location {
+        &self.locations[loc.index()]
+    }
+
+    /// All locations.
+    pub fn locations(&self) -> impl Iterator<Item = LocId> + use<> {
+        (0..self.locations.len()).map(LocId::new)
+    }
+
+    /// The events of a thread in program order.
+    #[inline]
+    pub fn thread(&self, thread: ThreadId) -> &[EventId] {
+        self.threads.get(thread.index()).map_or(&[], |events| events)
+    }
+
+    /// Thread numbers in use are below this.
+    pub fn thread_limit(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The last event of a thread.
+    #[inline]
+    pub fn last(&self, thread: ThreadId) -> Option<EventId> {
+        self.thread(thread).last().copied()
+    }
+
+    /// The event that created a thread.
+    pub fn birth(&self, thread: ThreadId) -> Option<EventId> {
+        self.births.get(thread.index()).copied().filter(|birth| birth.is_event())
+    }
+
+    /// Whether `first` comes before `then` in program order and reads-from, or is it.
+    #[inline]
+    pub fn porf(&self, first: EventId, then: EventId) -> bool {
+        self.clocks.before(PORF, self.event(first), then)
+    }
+
+    /// Whether `first` happens before `then`, or is it.
+    #[inline]
+    pub fn hb(&self, first: EventId, then: EventId) -> bool {
+        self.clocks.before(HB, self.event(first), then)
+    }
+
+    /// The place in the coherence order that a read reads from, or a write stands at.
+    #[inline]
+    pub fn position(&self, e: EventId) -> u32 {
+        let event = self.event(e);
+        match event.kind {
+            Kind::Write => event.co,
+            _ => self.position_of(event.rf),
+        }
+    }
+
+    /// The place of a write in the coherence order.
+    #[inline]
+    pub fn position_of(&self, write: EventId) -> u32 {
+        if write.is_event() { self.event(write).co } else { 0 }
+    }
+
+    /// The coherence-last place of a location.
+    #[inline]
+    pub fn newest(&self, loc: LocId) -> u32 {
+        self.locations[loc.index()].co.len() as u32
+    }
+
+    /// The value of a write.
+    #[inline]
+    pub fn written(&self, loc: LocId, write: EventId) -> u64 {
+        if write.is_event() { self.event(write).value } else { self.locations[loc.index()].init }
+    }
+
+    /// Whether a read is an exclusive one whose write is missing yet.
+    #[inline]
+    pub fn awaits_write(&self, e: EventId) -> bool {
+        let event = self.event(e);
+        event.is_read() && event.exclusive && !event.blocked && self.last(event.thread) == Some(e)
+    }
+
+    /// The exclusive write that belongs to an exclusive read.
+    pub fn write_of(&self, read: EventId) -> Option<EventId> {
+        let event = self.event(read);
+        let next = self.thread(event.thread).get(event.index as usize).copied()?;
+        (event.exclusive && event.is_read()).then_some(next)
+    }
+
+    /// The exclusive write that reads from a write (or from the initial value), if there is one.
+    pub fn successor_rmw(&self, loc: LocId, position: u32) -> Option<EventId> {
+        let next = *self.locations[loc.index()].co.get(position as usize)?;
+        let event = self.event(next);
+        (event.exclusive && self.position(event.pred) == position).then_some(next)
+    }
+
+    /// Makes a location known with its initial value, if nothing accesses it yet.
+    pub fn touch(&mut self, loc: LocId, init: impl FnOnce() -> (u64, bool)) {
+        if self.locations.len() <= loc.index() {
+            self.locations.resize_with(loc.index() + 1, Location::default);
+        }
+        let location = &mut self.locations[loc.index()];
+        if location.is_unused() {
+            (location.init, location.uninitialised) = init();
+        }
+    }
+
+    /// Adds an event. A write is placed last in coherence order, a read reads from `event.rf`. The caller computes
+    /// `index`, `pred`, `executed` and `changes` by [`Graph::draft`].
+    pub fn add(&mut self, mut event: Event) -> EventId {
+        let e = EventId::new(self.events.len());
+        match event.kind {
+            Kind::Read => self.locations[event.loc.index()].reads.push(e),
+            Kind::Write => {
+                self.locations[event.loc.index()].co.push(e);
+                event.co = self.newest(event.loc);
+            }
+            Kind::Spawn => {
+                let child = event.other().index();
+                self.widen(child + 1);
+                self.births[child] = e;
+            }
+            _ => {}
+        }
+        self.threads[event.thread.index()].push(e);
+        self.events.push(event);
+        self.refresh(e);
+        e
+    }
+
+    /// An event of a thread that has all but its own data filled in.
+    pub fn draft(&mut self, thread: ThreadId, kind: Kind) -> Event {
+        self.widen(thread.index() + 1);
+        let index = self.threads[thread.index()].len() as u32 + 1;
+        let pred = self.last(thread).or(self.birth(thread)).unwrap_or(NONE);
+        Event {
+            thread,
+            index,
+            kind,
+            exclusive: false,
+            locked: false,
+            blocked: false,
+            in_place: false,
+            speculative: false,
+            order: selvedge_ir::Order::Plain,
+            loc: LocId::new(0),
+            value: 0,
+            rf: NONE,
+            co: 0,
+            pred,
+            executed: self.executed.len() as u32,
+            changes: self.changes.len() as u32,
+        }
+    }
+
+    fn widen(&mut self, threads: usize) {
+        if self.threads.len() < threads {
+            self.threads.resize_with(threads, Vec::new);
+            self.births.resize(threads, NONE);
+        }
+        self.clocks.widen(threads);
+    }
+
+    /// Computes an event's clocks (again).
+    fn refresh(&mut self, e: EventId) {
+        let event = self.events[e.index()];
+        let last = (event.kind == Kind::Join).then(|| self.last(event.other()).or(self.birth(event.other()))).flatten();
+        let source = (event.is_write() && event.exclusive).then(|| self.event(event.pred).rf);
+        self.clocks.compute(e, &event, last, source);
+    }
+
+    /// Makes a read that nothing follows read from another write.
+    pub fn set_rf(&mut self, read: EventId, write: EventId) {
+        let loc = self.event(read).loc;
+        let value = if write == BOTTOM { 0 } else { self.written(loc, write) };
+        let event = &mut self.events[read.index()];
+        event.rf = write;
+        event.value = value;
+        self.refresh(read);
+    }
+
+    /// Makes a blocked read that nothing follows read from another write; a cut takes it back.
+    pub fn reread(&mut self, read: EventId, write: EventId) {
+        self.changes.push(Change { read, before: self.events[read.index()] });
+        self.events[read.index()].in_place = true;
+        self.set_rf(read, write);
+    }
+
+    /// The flags of an event that depend on what it reads.
+    pub fn set_flags(&mut self, e: EventId, exclusive: bool, blocked: bool, order: selvedge_ir::Order) {
+        let event = &mut self.events[e.index()];
+        event.exclusive = exclusive;
+        event.blocked = blocked;
+        if event.order != order {
+            event.order = order;
+            self.refresh(e);
+        }
+    }
+
+    /// The number that a `Choose` chooses.
+    pub fn set_choice(&mut self, e: EventId, choice: u64) {
+        self.events[e.index()].value = choice;
+    }
+
+    /// Moves the newest event, a write, to another place in coherence order.
+    pub fn place(&mut self, write: EventId, position: u32) {
+        let event = self.events[write.index()];
+        self.unplace(&event);
+        let co = &mut self.locations[event.loc.index()].co;
+        co.insert(position as usize - 1, write);
+        for n in position as usize - 1..co.len() {
+            let w = co[n];
+            self.events[w.index()].co = n as u32 + 1;
+        }
+    }
+
+    fn unplace(&mut self, event: &Event) {
+        let co = &mut self.locations[event.loc.index()].co;
+        co.remove(event.co as usize - 1);
+        for n in event.co as usize - 1..co.len() {
+            let w = co[n];
+            self.events[w.index()].co = n as u32 + 1;
+        }
+    }
+
+    /// Keeps the oldest `len` events and goes back to how they were when the next one was added.
+    pub fn cut(&mut self, len: usize) {
+        let Some(first) = self.events.get(len) else { return };
+        let (executed, changes) = (first.executed, first.changes);
+        self.take_back(changes);
+        self.executed.truncate(executed as usize);
+        while self.events.len() > len {
+            let e = EventId::new(self.events.len() - 1);
+            let event = self.events[e.index()];
+            match event.kind {
+                Kind::Read => {
+                    let popped = self.locations[event.loc.index()].reads.pop();
+                    debug_assert_eq!(popped, Some(e), "reads are listed in the order in which they were added");
+                }
+                Kind::Write => self.unplace(&event),
+                Kind::Spawn => self.births[event.other().index()] = NONE,
+                _ => {}
+            }
+            let popped = self.threads[event.thread.index()].pop();
+            debug_assert_eq!(popped, Some(e), "the newest event is the last of its thread");
+            self.events.pop();
+        }
+        self.clocks.truncate(len);
+    }
+
+    /// Goes back to how the newest event found the others.
+    pub fn back_to_newest(&mut self) {
+        let newest = self.events[self.events.len() - 1];
+        self.take_back(newest.changes);
+        self.executed.truncate(newest.executed as usize);
+    }
+
+    fn take_back(&mut self, changes: u32) {
+        while self.changes.len() > changes as usize {
+            let Change { read, before } = self.changes.pop().expect("the list is longer than `changes`");
+            self.events[read.index()] = before;
+            self.refresh(read);
+        }
+    }
+
+    /// What a read that was read again in place read from when it was added, and the writes that it was given since.
+    pub fn first_source(&self, read: EventId) -> EventId {
+        let first = self.changes.iter().find(|change| change.read == read);
+        first.map_or(self.event(read).rf, |change| change.before.rf)
+    }
+
+    /// Makes `into` the part of this graph that `keep` is true for, in the same order. The part is closed under
+    /// program order and reads-from except for the source of `read`, which is set by the caller. `read` and `write`
+    /// are left out of the list of executed events. `names` becomes the numbers that the events have in the copy.
+    pub fn restrict(
+        &self,
+        into: &mut Graph,
+        keep: impl Fn(EventId) -> bool,
+        (read, write): (EventId, EventId),
+        names: &mut Vec<EventId>,
+    ) {
+        into.clear();
+        into.widen(self.threads.len());
+        if into.locations.len() < self.locations.len() {
+            into.locations.resize_with(self.locations.len(), Location::default);
+        }
+        into.clocks.widen(self.threads.len());
+        names.clear();
+        for e in self.ids() {
+            if !keep(e) {
+                names.push(NONE);
+                continue;
+            }
+            let name = EventId::new(into.events.len());
+            names.push(name);
+            let mut event = self.events[e.index()];
+            let renamed = |e: EventId| if e.is_event() && e.index() < names.len() { names[e.index()] } else { e };
+            event.pred = renamed(event.pred);
+            event.executed = 0;
+            event.changes = 0;
+            into.clocks.copy(&self.clocks, e);
+            into.threads[event.thread.index()].push(name);
+            match event.kind {
+                Kind::Read => into.locations[event.loc.index()].reads.push(name),
+                Kind::Spawn => into.births[event.other().index()] = name,
+                _ => {}
+            }
+            into.events.push(event);
+        }
+        // A read that was revisited reads from a write that was added later: sources are renamed at the end.
+        for event in &mut into.events {
+            if event.is_read() && event.rf.is_event() {
+                event.rf = names[event.rf.index()];
+            }
+        }
+        for (location, copy) in self.locations.iter().zip(&mut into.locations) {
+            (copy.init, copy.uninitialised) = (location.init, location.uninitialised);
+            copy.co.extend(location.co.iter().map(|w| names[w.index()]).filter(|w| w.is_event()));
+            for (n, w) in copy.co.iter().enumerate() {
+                into.events[w.index()].co = n as u32 + 1;
+            }
+        }
+        let kept = self.executed.iter().filter(|&&e| e != read && e != write).map(|e| names[e.index()]);
+        into.executed.extend(kept.filter(|e| e.is_event()));
+        into.events[names[write.index()].index()].executed = into.executed.len() as u32;
+    }
+
+    fn clear(&mut self) {
+        self.events.clear();
+        self.clocks.clear();
+        self.threads.iter_mut().for_each(Vec::clear);
+        self.births.fill(NONE);
+        self.changes.clear();
+        self.executed.clear();
+        for location in &mut self.locations {
+            location.co.clear();
+            location.reads.clear();
+        }
+    }
+}

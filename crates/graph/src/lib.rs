@@ -1,0 +1,152 @@
+//! Exploration of execution graphs: TruSt, and Awamoche's extensions of it, under several memory models.
+//!
+//! | file | technique |
+//! |---|---|
+//! | `event.rs` | events (Definition 1) |
+//! | `graph.rs` | execution graphs (Definition 2) |
+//! | `clocks.rs` | program order, reads-from and happens-before as vector clocks |
+//! | `models/` | SC, TSO, RA, RC11 |
+//! | `explorer.rs` | the exploration (Algorithm 1) |
+//! | `backward.rs` | backward revisits (Algorithm 2) |
+//! | `runner.rs` | keeps the machine where the graph is |
+//! | `race.rs` | data races |
+//! | `linear.rs` | graphs as sequences of steps |
+//! | `ending.rs` | what a full graph means |
+
+pub mod backward;
+pub mod clocks;
+pub mod ending;
+pub mod event;
+pub mod explorer;
+pub mod graph;
+pub mod linear;
+pub mod models;
+pub mod race;
+pub mod runner;
+
+use event::LocId;
+use explorer::Explorer;
+use graph::Graph;
+use selvedge_ir::EntityRef;
+use selvedge_machine::verdict::{Exploration, Progress};
+use selvedge_machine::{Addr, Machine};
+use selvedge_trace::Observer;
+use selvedge_trace::session::{Ending, Session};
+
+/// A memory model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum MemoryModel {
+    /// Sequential consistency.
+    Sc,
+    /// x86-TSO.
+    Tso,
+    /// Release/acquire.
+    Ra,
+    /// RC11.
+    #[default]
+    Rc11,
+}
+
+impl MemoryModel {
+    /// All models, from the strongest to the weakest.
+    pub const ALL: [MemoryModel; 4] = [MemoryModel::Sc, MemoryModel::Tso, MemoryModel::Ra, MemoryModel::Rc11];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryModel::Sc => "sc",
+            MemoryModel::Tso => "tso",
+            MemoryModel::Ra => "ra",
+            MemoryModel::Rc11 => "rc11",
+        }
+    }
+}
+
+/// Which executions in which threads wait are not explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reductions {
+    /// Reads that fail their condition and could never be revisited are not explored (section 3.1).
+    pub stale: bool,
+    /// Reads that fail their condition are read again in place when a write comes (section 3.2).
+    pub in_place: bool,
+    /// Confirmation loops are explored one confirmation at a time (section 3.3).
+    pub speculative: bool,
+}
+
+impl Reductions {
+    /// TruSt.
+    pub const NONE: Reductions = Reductions { stale: false, in_place: false, speculative: false };
+    /// Awamoche.
+    pub const ALL: Reductions = Reductions { stale: true, in_place: true, speculative: true };
+}
+
+/// What to explore, and when to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The memory model.
+    pub model: MemoryModel,
+    /// Reductions.
+    pub reductions: Reductions,
+    /// Limits, and what counts as a violation.
+    pub limits: selvedge_trace::Options,
+}
+
+/// A full graph.
+pub struct Full<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// Address and size of every location.
+    pub places: &'a [(Addr, u8)],
+    /// How it ended.
+    pub ending: Ending,
+    /// How often the exploration has started again: what was told before is void.
+    pub restarts: u32,
+}
+
+impl Full<'_> {
+    /// Where a location is.
+    pub fn place(&self, loc: LocId) -> (Addr, u8) {
+        self.places[loc.index()]
+    }
+}
+
+/// Who is told about full graphs.
+pub type OnFull<'a> = dyn FnMut(&Full<'_>) + 'a;
+
+/// Explores a program.
+pub fn explore<M: Machine>(machine: M, options: &Options, progress: &mut dyn FnMut(&Progress)) -> Exploration {
+    explore_with(machine, options, &mut OnProgress(progress), None)
+}
+
+struct OnProgress<'a>(&'a mut dyn FnMut(&Progress));
+
+impl Observer for OnProgress<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        (self.0)(progress);
+    }
+}
+
+/// Explores a program and tells about it while it runs.
+pub fn explore_with<M: Machine>(
+    mut machine: M,
+    options: &Options,
+    observer: &mut dyn Observer,
+    full: Option<&mut OnFull<'_>>,
+) -> Exploration {
+    let mut session = Session::new(&options.limits, observer);
+    if let Err(stop) = machine.start() {
+        let bounded = matches!(stop, selvedge_machine::Stop::Bound(_));
+        if session.stopped(stop, Default::default).is_ok() {
+            let _ = session.ended(if bounded { Ending::Blocked } else { Ending::Complete }, 0);
+        }
+        return session.result;
+    }
+    // An early end is noted in the result.
+    let _ = match options.model {
+        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, &mut session, full).run(),
+        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, &mut session, full).run(),
+        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, &mut session, full).run(),
+        MemoryModel::Rc11 => Explorer::<M, models::rc11::Rc11>::new(machine, options, &mut session, full).run(),
+    };
+    session.result
+}

@@ -1,0 +1,85 @@
+//! Memory models.
+//!
+//! An exploration adds one event at a time, always as the last of its thread, so a model has to answer two questions
+//! only: from which place of the coherence order on may the event read, or be placed behind, given what comes before
+//! it ([`Model::lower_bound`]); and is a graph consistent in all that this does not settle ([`Model::consistent`]).
+//! Coherence and atomicity then hold by construction. An event that reads from, or is placed behind, the coherence-last
+//! write has no edge to any older event, so it needs no check under any of the models.
+//!
+//! Each model's file states its axioms; [`crate::axioms`] has them once more as relations over whole graphs, for tests.
+
+pub mod psc;
+pub mod ra;
+pub mod rc11;
+pub mod sc;
+pub mod tso;
+
+use crate::event::EventId;
+use crate::graph::Graph;
+
+/// A memory model that is porf-acyclic, prefix-closed and extensible.
+pub trait Model {
+    /// The first place of the coherence order of its location that a read may read from, or behind which a write may be
+    /// placed. What the event reads from at present does not count.
+    fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32;
+
+    /// Whether the graph is consistent, given that every event respects its lower bound.
+    fn consistent(graph: &Graph, scratch: &mut Scratch) -> bool;
+}
+
+/// Memory for searches, kept from one to the next.
+#[derive(Default, Debug)]
+pub struct Scratch {
+    marks: Vec<u32>,
+    generation: u32,
+    stack: Vec<EventId>,
+    /// For `psc.rs`.
+    pub psc: psc::PscScratch,
+}
+
+impl Scratch {
+    /// Starts a search over a graph.
+    fn start(&mut self, graph: &Graph) {
+        if self.marks.len() < graph.len() {
+            self.marks.resize(graph.len().next_power_of_two(), 0);
+        }
+        self.generation += 1;
+        self.stack.clear();
+    }
+
+    /// Visits an event, unless it was.
+    #[inline]
+    fn visit(&mut self, e: EventId) {
+        use selvedge_ir::EntityRef;
+        if e.is_event() && self.marks[e.index()] != self.generation {
+            self.marks[e.index()] = self.generation;
+            self.stack.push(e);
+        }
+    }
+
+    #[inline]
+    fn visited(&self, e: EventId) -> bool {
+        use selvedge_ir::EntityRef;
+        self.marks[e.index()] == self.generation
+    }
+
+    /// The last place of the coherence order of `e`'s location at which a write was visited.
+    fn last_visited(&self, graph: &Graph, e: EventId) -> u32 {
+        let co = &graph.location(graph.event(e).loc).co;
+        co.iter().rposition(|&w| self.visited(w)).map_or(0, |n| n as u32 + 1)
+    }
+}
+
+/// The lower bound that coherence gives: the last write that comes before `e` or was read by what comes before `e`, in
+/// the order of a row of clocks.
+fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
+    let event = graph.event(e);
+    if !event.pred.is_event() {
+        return 0;
+    }
+    let before = |x: EventId| graph.clocks.before(row, graph.event(x), event.pred);
+    let location = graph.location(event.loc);
+    let written = location.co.iter().rposition(|&w| w != e && before(w)).map_or(0, |n| n as u32 + 1);
+    let read = location.reads.iter().filter(|&&r| r != e && before(r)).map(|&r| graph.position(r));
+    read.fold(written, u32::max)
+}

@@ -1,0 +1,103 @@
+//! x86-TSO: acyclic(ppo ∪ fence ∪ rfe ∪ co ∪ fr), acyclic(po-loc ∪ rf ∪ co ∪ fr), and read-modify-writes are atomic.
+//!
+//! ppo is program order without pairs of a write and a later read. A fence orders everything before it with everything
+//! after it: fences with order `seq_cst`, every read-modify-write (a failed compare-and-exchange too), a `seq_cst` store
+//! towards what comes after it, and the creation and end of threads.
+
+use super::{Model, Scratch};
+use crate::event::{Event, EventId, Kind};
+use crate::graph::Graph;
+use selvedge_ir::Order;
+
+/// x86-TSO.
+pub struct Tso;
+
+impl Model for Tso {
+    fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32 {
+        scratch.start(graph);
+        preserved(graph, e, scratch);
+        while let Some(x) = scratch.stack.pop() {
+            preserved(graph, x, scratch);
+            communication(graph, x, scratch);
+        }
+        scratch.last_visited(graph, e).max(per_location(graph, e))
+    }
+
+    fn consistent(_: &Graph, _: &mut Scratch) -> bool {
+        true
+    }
+}
+
+/// The last place of the coherence order that the thread itself has written or read (acyclic(po-loc ∪ ...)).
+fn per_location(graph: &Graph, e: EventId) -> u32 {
+    let event = graph.event(e);
+    let own = &graph.thread(event.thread)[..event.index as usize - 1];
+    let same = own.iter().filter(|&&x| graph.event(x).is_access() && graph.event(x).loc == event.loc);
+    same.map(|&x| graph.position(x)).max().unwrap_or(0)
+}
+
+/// A write that a later read may overtake.
+fn is_delayed(event: &Event) -> bool {
+    event.is_write() && !event.exclusive && event.order != Order::SeqCst
+}
+
+/// An event that nothing later overtakes.
+fn is_strong(event: &Event) -> bool {
+    match event.kind {
+        Kind::Read | Kind::Spawn | Kind::Join => true,
+        Kind::Write => !is_delayed(event),
+        Kind::Fence => event.order == Order::SeqCst,
+        Kind::Choose | Kind::Free | Kind::Halt => false,
+    }
+}
+
+/// Visits the nearest events that come before an event by ppo and fences.
+fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
+    let event = graph.event(e);
+    if event.kind == Kind::Join {
+        graph.last(event.other()).into_iter().for_each(|last| scratch.visit(last));
+    }
+    let overtakes = event.is_read() && !event.locked;
+    let own = graph.thread(event.thread);
+    let mut seen = false;
+    let mut delayed = overtakes;
+    for &x in own[..event.index as usize - 1].iter().rev() {
+        let before = graph.event(x);
+        if is_strong(before) {
+            scratch.visit(x);
+            seen = true;
+            // A read does not stand for the writes before it.
+            if delayed || !before.is_read() || before.locked {
+                return;
+            }
+        } else if is_delayed(before) && !delayed {
+            scratch.visit(x);
+            delayed = true;
+            if seen {
+                return;
+            }
+        }
+    }
+    if let Some(birth) = graph.birth(event.thread) {
+        scratch.visit(birth);
+    }
+}
+
+/// Visits what comes before an event by rfe, co and fr.
+fn communication(graph: &Graph, x: EventId, scratch: &mut Scratch) {
+    let event = graph.event(x);
+    match event.kind {
+        Kind::Read if event.rf.is_event() && graph.event(event.rf).thread != event.thread => scratch.visit(event.rf),
+        Kind::Write => {
+            let location = graph.location(event.loc);
+            let previous = location.write_at(event.co - 1);
+            scratch.visit(previous);
+            for &r in &location.reads {
+                if graph.event(r).rf == previous {
+                    scratch.visit(r);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,137 @@
+//! Keeps a machine where the threads of a graph are.
+//!
+//! A machine goes forwards and backwards along one line of steps. A graph says which events have to be executed, in an
+//! order in which writes come before their readers ([`Graph::executed`]). Going from one graph to another takes back the
+//! steps that differ and makes the others: the cost is the suffix that changed.
+//!
+//! Stores are carried out in the machine's memory too. Values that threads read come from the graph, never from there;
+//! but bounds, lifetimes, what is published by a pointer that was stored, and initial values do.
+
+use crate::event::{EventId, Kind, LocId};
+use crate::graph::Graph;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Addr, Machine, Outcome, Status, Stop, ThreadId};
+
+/// One step of the machine. Two graphs agree as long as their steps do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Step {
+    thread: ThreadId,
+    kind: Kind,
+    outcome: Outcome,
+}
+
+/// A machine and the steps that it has made.
+pub struct Runner<M> {
+    /// The machine.
+    pub machine: M,
+    /// Address and size of every location.
+    pub places: Vec<(Addr, u8)>,
+    made: Vec<Step>,
+    /// The steps in which a thread met a bound.
+    bounded: Vec<usize>,
+    /// The first steps that are known to be those of the present graph.
+    agreed: usize,
+}
+
+impl<M: Machine> Runner<M> {
+    /// A machine that has been started.
+    pub fn new(machine: M) -> Runner<M> {
+        Runner { machine, places: Vec::new(), made: Vec::new(), bounded: Vec::new(), agreed: 0 }
+    }
+
+    /// Address and size of a location.
+    pub fn place(&self, loc: LocId) -> (Addr, u8) {
+        self.places[loc.index()]
+    }
+
+    /// Another graph is the present one now.
+    pub fn switch(&mut self, graph: &Graph) {
+        let same = graph.executed.iter().zip(&self.made).take_while(|&(&e, &made)| step(graph, e) == made);
+        self.agreed = same.count();
+    }
+
+    /// Events of the present graph from this place of its list on are no longer what they were.
+    #[inline]
+    pub fn forget_from(&mut self, executed: usize) {
+        self.agreed = self.agreed.min(executed);
+    }
+
+    /// Brings the machine to where the graph's threads are. If a thread stopped in the newest step, says why.
+    pub fn bring(&mut self, graph: &Graph) -> Result<(), Stop> {
+        self.unmake(self.agreed);
+        let mut result = Ok(());
+        while self.made.len() < graph.executed.len() {
+            let e = graph.executed[self.made.len()];
+            result = self.make(graph, e);
+        }
+        self.agreed = self.made.len();
+        result
+    }
+
+    /// Brings the machine to where a thread is about to do what an event does.
+    pub fn bring_before(&mut self, graph: &Graph, e: EventId) {
+        let same = |&x: &EventId| x == e || graph.write_of(e) == Some(x);
+        let at = graph.executed.iter().position(same).unwrap_or(graph.executed.len());
+        self.unmake(self.agreed.min(at));
+        while self.made.len() < at {
+            // Why a thread stopped was noted when it did so for the first time.
+            let _ = self.make(graph, graph.executed[self.made.len()]);
+        }
+        self.agreed = self.made.len();
+    }
+
+    fn make(&mut self, graph: &Graph, e: EventId) -> Result<(), Stop> {
+        let step = step(graph, e);
+        self.made.push(step);
+        self.machine.mark();
+        let event = graph.event(e);
+        match event.kind {
+            Kind::Halt => {
+                self.machine.halt(step.thread, Status::Stopped);
+                return Ok(());
+            }
+            Kind::Write => {
+                let (addr, size) = self.place(event.loc);
+                // That the object lives was seen when the event was added.
+                let _ = self.machine.memory_mut().store(step.thread, addr, size, event.value);
+            }
+            Kind::Free => {
+                let memory = self.machine.memory_mut();
+                let object = memory.find(Addr(event.value)).filter(|&id| memory.object(id).alive);
+                object.into_iter().for_each(|id| memory.kill(id));
+            }
+            _ => {}
+        }
+        let result = self.machine.resume(step.thread, step.outcome);
+        if let Err(Stop::Bound(_)) = result {
+            self.bounded.push(self.made.len() - 1);
+        }
+        result
+    }
+
+    fn unmake(&mut self, to: usize) {
+        while self.made.len() > to {
+            self.machine.undo();
+            self.made.pop();
+        }
+        while self.bounded.last().is_some_and(|&step| step >= to) {
+            self.bounded.pop();
+        }
+    }
+
+    /// Whether some thread has met a bound.
+    pub fn met_bound(&self) -> bool {
+        !self.bounded.is_empty()
+    }
+}
+
+/// The step of an event.
+fn step(graph: &Graph, e: EventId) -> Step {
+    let event = graph.event(e);
+    let outcome = match event.kind {
+        Kind::Read | Kind::Choose => event.value,
+        Kind::Write if event.exclusive => graph.event(event.pred).value,
+        _ => 0,
+    };
+    Step { thread: event.thread, kind: event.kind, outcome }
+}

@@ -1,0 +1,51 @@
+//! What the marks of speculative loads and confirmations become.
+
+use super::awaits::first_op;
+use super::*;
+use selvedge_ir::Speculation;
+
+fn access(body: &str) -> Access {
+    match first_op(body) {
+        Op::Access(access) => access,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_load_says_with_which_values_it_is_speculative() {
+    let marks = [
+        ("", None),
+        ("spec", Some(Speculation::Always)),
+        ("spec_zero", Some(Speculation::IfZero)),
+        ("spec_nonzero", Some(Speculation::IfNonzero)),
+    ];
+    for (mark, expected) in marks {
+        for load in
+            [format!("v = load i32 @x, acq {mark}"), format!("p = ptradd @x, 0 * 4\n v = load i32 p, acq {mark}")]
+        {
+            let access = access(&load);
+            assert_eq!(access.speculative, expected, "{load}");
+            assert!(!access.confirms);
+        }
+    }
+    let zero = access("v = load i32 @x, acq spec_zero");
+    assert!(zero.speculates(0) && !zero.speculates(1));
+    let nonzero = access("v = load i32 @x, acq spec_nonzero");
+    assert!(nonzero.speculates(1) && !nonzero.speculates(0));
+    assert!(access("v = load i32 @x, acq spec").speculates(0));
+    assert!(!access("v = load i32 @x, acq").speculates(0));
+}
+
+#[test]
+fn a_compare_and_exchange_says_that_it_confirms_whether_it_waits_or_not() {
+    for (text, confirms) in [
+        ("o, d = cas i32 @x, 0, 1, sc, sc", false),
+        ("o, d = cas i32 @x, 0, 1, sc, sc confirm", true),
+        ("o, d = await cas i32 @x, 0, 1, sc, sc until eq 0 retry", false),
+        ("o, d = await cas i32 @x, 0, 1, sc, sc confirm until eq 0 retry", true),
+    ] {
+        let access = access(text);
+        assert_eq!(access.confirms, confirms, "{text}");
+        assert_eq!(access.speculative, None, "{text}");
+    }
+}
