@@ -37,3 +37,18 @@ fn trust_visits_every_graph_once() {
         eprintln!("{name} done");
     }
 }
+
+#[test]
+fn stale_reads_are_not_explored() {
+    for name in PROFILES {
+        check(name, Reductions { stale: true, ..Reductions::NONE });
+    }
+}
+
+#[test]
+fn reads_are_read_again_in_place() {
+    for name in PROFILES {
+        check(name, Reductions { stale: true, in_place: true, speculative: false });
+        eprintln!("{name} done");
+    }
+}

@@ -144,7 +144,12 @@ fn life_error(
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
-    if machine.exited() || is_stale(graph) || threads(graph).any(cut_off) {
+    // Who would give up and try again from elsewhere might get on then.
+    let gives_up = |thread| {
+        machine.status(thread) == Status::Ready
+            && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+    };
+    if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
     }
     let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready);
