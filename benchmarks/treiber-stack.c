@@ -1,8 +1,9 @@
 /* Treiber's lock-free stack: PUSH threads push a node each, POP threads try to pop one each.
  *
- * What was pushed is popped once or is still there at the end. A thread whose exchange fails tries again with what it
- * found, and it fails only because another one succeeded: the program is bounded. (R. K. Treiber, Systems programming:
- * coping with parallelism, 1986.) With -DBUG a pop is a load and a store, and a node can be popped twice. */
+ * What was pushed is popped once or is still there at the end. A thread whose exchange fails tries again, and it fails
+ * only because another one succeeded: the program is bounded. An attempt that fails does nothing that lasts. (R. K.
+ * Treiber, Systems programming: coping with parallelism, 1986.) With -DBUG a pop is a load and a store, and a node can be
+ * popped twice. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,27 +26,28 @@ static _Atomic(struct node *) top;
 static int taken[POP > 0 ? POP : 1];
 
 static void push(int value) {
-    struct node *node = malloc(sizeof *node);
+    struct node *node = malloc(sizeof *node), *old;
     node->value = value;
-    struct node *old = atomic_load_explicit(&top, memory_order_relaxed);
     do {
+        old = atomic_load_explicit(&top, memory_order_relaxed);
         node->next = old;
     } while (!atomic_compare_exchange_strong_explicit(&top, &old, node, memory_order_release, memory_order_relaxed));
 }
 
 static int pop(void) {
-    struct node *old = atomic_load_explicit(&top, memory_order_acquire);
-    while (old) {
+    for (;;) {
+        struct node *old = atomic_load_explicit(&top, memory_order_acquire);
+        if (!old)
+            return 0;
         struct node *next = old->next;
 #ifdef BUG
         atomic_store_explicit(&top, next, memory_order_release);
         return old->value;
 #else
-        if (atomic_compare_exchange_strong_explicit(&top, &old, next, memory_order_acq_rel, memory_order_acquire))
+        if (atomic_compare_exchange_strong_explicit(&top, &old, next, memory_order_acq_rel, memory_order_relaxed))
             return old->value;
 #endif
     }
-    return 0;
 }
 
 static void *pusher(void *arg) {

@@ -401,3 +401,50 @@ fn conditions_that_grow_too_large_leave_the_loop_alone() {
     text.push_str("b30:\n br b0\nout:\n ret\n}");
     left_alone(&text, "too large");
 }
+
+/// A push: `before` stands in front of the loop, `attempt` in front of the store to the node, `behind` behind the loop.
+fn push(before: &str, attempt: &str, success: &str, behind: &str) -> String {
+    format!(
+        "global @top : 8 align 8
+    declare @malloc(i64) -> ptr
+    func @f() {{
+    s:
+      node: ptr = call @malloc(i64 16)
+      {before}
+      br loop
+    loop:
+      old: ptr = load ptr @top, acq \"top\"
+      {attempt}
+      store ptr old, node \"node->next\"
+      seen: ptr, done: i1 = cas ptr @top, old, node, acqrel, rlx \"top\"
+      condbr done, {success}, loop
+    out:
+      {behind}
+      ret
+    }}"
+    )
+}
+
+#[test]
+fn a_store_to_a_node_that_is_still_private_leaves_nothing_behind() {
+    let pure = [Outcome::Pure("the compare-and-exchange of top fails".to_owned())];
+    assert_eq!(outcomes(&push("", "", "out", "")), pure);
+    // Other stores to the node, and reading it again when the link has been written, are all right.
+    let initialised = "value: ptr = ptradd node, offset 8\nstore i32 7, value \"node->value\"";
+    let read = "again: ptr = load ptr node, acq \"node->next\"";
+    assert_eq!(outcomes(&push(initialised, "", "out", read)), pure);
+}
+
+#[test]
+fn a_store_to_a_node_that_others_may_know_is_an_effect() {
+    let written = "node->next is written";
+    left_alone(&push("store ptr node, @y, rel", "", "out", ""), written);
+    left_alone(&push("", "store ptr node, @y, rel", "out", ""), written);
+    // The loop goes on when the node has been published.
+    left_alone(&push("", "", "loop", "").replace("condbr done, loop, loop", "condbr done, more, loop\nmore:\n  m: i32 = load i32 @x, sc\n  c: i1 = cmp eq i32 m, 0\n  condbr c, loop, out"), written);
+}
+
+#[test]
+fn a_store_that_is_read_in_the_next_iteration_is_an_effect() {
+    left_alone(&push("", "link: ptr = load ptr node \"node->next\"", "out", ""), "node->next is written");
+}

@@ -18,9 +18,12 @@
 //! 3. Accesses that are not atomic are treated like accesses that may fault: a data race in an iteration that does nothing
 //!    is an error all the same, so the iteration is not cut off before them.
 //! 4. Minimum and maximum do nothing if the old value is on the right side of the operand.
+//! 5. A store to an object that is still private and is written again in every iteration counts as a local variable that
+//!    is not used any more: see `private_store.rs`.
 
 use super::guards::{bits_comparison, comparison, guard};
 use super::header_phis;
+use super::private_store;
 use super::purity_condition::{Condition, TooLarge};
 use super::reasons::{Reason, Why};
 use crate::{Loop, dce};
@@ -139,6 +142,11 @@ impl Pass<'_> {
             }
             InstKind::Assume { cond } => Some(guard(func, *cond, true)?),
             InstKind::Call { callee, .. } if is_pure_call(module, *callee) => None,
+            InstKind::Store { .. } if private_store::leaves_nothing(self.context, inst) => {
+                // It may still go wrong: the address may be null.
+                after.only_after(inst);
+                None
+            }
             InstKind::Store { .. }
             | InstKind::MemCopy { .. }
             | InstKind::MemSet { .. }

@@ -12,6 +12,7 @@
 //! | `guards.rs` | conditions from truth values |
 //! | `forward_purity.rs` | forward purity conditions, by a backward pass |
 //! | `header_phis.rs` | whether the local state is unchanged |
+//! | `private_store.rs` | stores that leave nothing behind |
 //! | `facts.rs` | what is known at a place |
 //! | `insertion.rs` | where assumptions go |
 //! | `ssa_repair.rs` | phis for registers that do not reach the place |
@@ -27,6 +28,7 @@ pub mod forward_purity;
 pub mod guards;
 pub mod header_phis;
 pub mod insertion;
+pub mod private_store;
 pub mod purity_condition;
 pub mod reasons;
 pub mod report;

@@ -1,5 +1,6 @@
 //! Release/acquire: RC11 in which every read acquires and every write releases, so that hb = (po ∪ rf)+, and
-//! `seq_cst` accesses are no more than that.
+//! `seq_cst` accesses are no more than that. Plain accesses are treated alike: only a program with a data race, which is
+//! reported, could tell.
 //!
 //! - coherence: irreflexive(hb ; eco?)
 //! - atomicity of read-modify-writes
