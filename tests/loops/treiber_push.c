@@ -1,5 +1,5 @@
-// EXPECT purity: verified complete=11 blocked=0
-// EXPECT await: verified complete=11 blocked=0
+// EXPECT purity: verified complete=5 blocked=3
+// EXPECT await: verified complete=5 blocked=2
 // An attempt to push writes into a node that nobody knows before the exchange succeeds.
 #include <assert.h>
 #include <pthread.h>

@@ -5,16 +5,14 @@
 //! this pass does two things with such a loop, one after the other:
 //!
 //! 1. *Attempts that fail are cut off*: the exchange becomes an await for its expected value, and the loop is no loop any
-//!    more. Purity (`purity/`) does so where it can; here are added attempts that write into an object which nobody else
-//!    knows yet (`node->next = old`), that walk along a list, and that carry the value which the failed exchange has read
-//!    (C11's `compare_exchange_weak(&x, &old, new)`).
+//!    more. Purity (`purity/`) does so where it can; here are added attempts that walk along a list, and those that carry
+//!    the value which the failed exchange has read (C11's `compare_exchange_weak(&x, &old, new)`).
 //! 2. *Load and exchange are marked* ([`Speculation`], `confirms`), unless the loop is outside of what the paper assumes.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `pattern.rs` | the shape: load, work, exchange, and nothing else on the way back |
 //! | `source.rs` | where the expected value comes from |
-//! | `private_objects.rs` | writes that nobody can see before the exchange succeeds |
 //! | `speculation.rs` | the values with which a load leads to the exchange |
 //! | `unseen_errors.rs` | loops whose failing attempts may be errors |
 //! | `transform.rs` | step 1 and 2 |
@@ -25,7 +23,7 @@
 //! in another way, or goes wrong). The failing ones have only read shared memory. Take all their events out. What is left
 //! is an execution of the same program in which the thread came to the loop later: it is at the header in the same local
 //! state (`pattern.rs` demands that nothing is carried round, other than the expected value), objects of its own that it
-//! writes in an attempt are written again by the last one before anybody looks (`private_objects.rs`), and others have
+//! writes in an attempt are written again by the last one before anybody looks (`purity/private_store.rs`), and others have
 //! read nothing from it. The memory model allows it: consistency of SC, TSO, RA and RC11 asks that certain relations have
 //! no cycles, and with fewer reads there are fewer edges. No error is lost either, since an attempt is cut off at its
 //! exchange and not before: an attempt that goes wrong can be made as the first one.
@@ -57,7 +55,6 @@
 //! elsewhere are for the engine to notice.
 
 mod pattern;
-mod private_objects;
 mod source;
 mod speculation;
 mod transform;

@@ -1,9 +1,10 @@
 //! The shape of a confirmation-CAS loop: an attempt, an exchange that ends it, and nothing on the way back.
 
 use super::source::{self, Source};
-use super::{Declined, Scene, private_objects};
+use super::{Declined, Scene};
 use crate::purity::forward_purity::{is_pure_call, out_edges};
 use crate::purity::guards::{comparison, original};
+use crate::purity::private_store::leaves_nothing;
 use crate::purity::report::Words;
 use selvedge_ir::{Block, CmpOp, EntityRef, Inst, InstKind, LocId, Operand};
 
@@ -142,9 +143,7 @@ fn writes_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source) -> Resul
                 InstKind::Load { .. } if !is_back || is_read_again(source, inst) => {}
                 InstKind::Fence { .. } if !is_back => {}
                 InstKind::Call { callee, .. } if is_pure_call(scene.context.module, *callee) => {}
-                InstKind::Store { .. } if !is_back => {
-                    private_objects::check(scene, attempt, (block, inst))?;
-                }
+                InstKind::Store { .. } if leaves_nothing(&scene.context, inst) => {}
                 _ => return Err(Declined { why: act(scene, inst), loc: data.loc }),
             }
         }
@@ -157,12 +156,13 @@ fn is_read_again(source: Source, load: Inst) -> bool {
 }
 
 /// What an instruction does, in words.
-pub fn act(scene: &Scene<'_>, inst: Inst) -> String {
+fn act(scene: &Scene<'_>, inst: Inst) -> String {
     let words = Words { module: scene.context.module, func: scene.context.func };
     match scene.context.func.insts[inst].kind {
         InstKind::Cas { .. } => {
             format!("{} is exchanged as well", words.path(inst).unwrap_or_else(|| "memory".to_owned()))
         }
+        InstKind::Store { .. } => format!("{}, and others or later attempts may see it", words.act(inst)),
         InstKind::Load { .. } => "something is read after a failed exchange".to_owned(),
         InstKind::Fence { .. } => "a fence follows a failed exchange".to_owned(),
         _ => words.act(inst),
