@@ -248,13 +248,21 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if access.until.is_none() || matches!(access.kind, AccessKind::Load) {
             return false;
         }
-        let Some(&loc) = self.locations.get(&access.addr) else { return false };
-        if !self.in_place(loc) || !self.graph().knows(loc) {
-            return false;
-        }
-        let graph = self.graph();
-        let last = graph.location(loc).write_at(graph.newest(loc));
-        Flags::of(access, graph.written(loc, last)).blocked
+        let known = self.locations.get(&access.addr).copied().filter(|&loc| self.graph().knows(loc));
+        let value = match known {
+            Some(loc) if !self.in_place(loc) => return false,
+            Some(loc) => {
+                let graph = self.graph();
+                graph.written(loc, graph.location(loc).write_at(graph.newest(loc)))
+            }
+            None if !self.options.reductions.in_place => return false,
+            None => match self.runner.machine.memory().load(thread, access.addr, access.size, access.raw) {
+                Ok(value) => value,
+                // That is found out when it comes to the access.
+                Err(_) => return false,
+            },
+        };
+        Flags::of(access, value).blocked
     }
 
     /// Whether reads of a location are read again in place.
