@@ -287,7 +287,7 @@ fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether an atomic access can go wrong: only one within a global variable cannot.
-fn may_fault(module: &Module, addr: Operand, ty: Type) -> bool {
+pub fn may_fault(module: &Module, addr: Operand, ty: Type) -> bool {
     let Operand::Global(id, offset) = addr else { return true };
     let global = &module.globals[id];
     let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(ty.store_size().into()));
