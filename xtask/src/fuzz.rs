@@ -4,6 +4,9 @@
 //!   all interleavings. The `oracle` crate does it.
 //! - `csmith`: random C programs of one thread, run by the machine and as native binaries; what they print must be equal.
 //!   A program that differs is kept, with the command that generates it.
+//!
+//! With `--seconds N` each is done for that long. Without, it goes on until it is stopped or something is found; if none
+//! of the two is named, they take turns.
 
 use crate::{Outcome, setup, shell};
 use std::path::{Path, PathBuf};
@@ -12,6 +15,10 @@ use std::time::{Duration, Instant};
 
 /// How long a native binary may take; longer ones are not tried in the machine, which is slower.
 const NATIVE: Duration = Duration::from_millis(500);
+/// How many seconds a turn takes if there is no end.
+const TURN: u64 = 300;
+/// More programs of one kind than are tried in a turn.
+const PROGRAMS_PER_TURN: u64 = 1_000_000;
 /// How long the machine may take.
 const MACHINE: Duration = Duration::from_secs(60);
 /// Programs as csmith makes them, without what has no defined result.
@@ -20,7 +27,7 @@ const CSMITH: &[&str] =
 
 struct Choices {
     what: Option<String>,
-    seconds: u64,
+    seconds: Option<u64>,
     seed: u64,
     rest: Vec<String>,
 }
@@ -32,17 +39,28 @@ pub fn run(args: &[String]) -> Outcome {
         Some("engine") => engine(&choices),
         Some("csmith") => csmith(&choices),
         Some(other) => Err(format!("there is nothing to fuzz called `{other}`: engine, csmith")),
-        None => engine(&choices).and_then(|()| csmith(&choices)),
+        None if choices.seconds.is_some() => engine(&choices).and_then(|()| csmith(&choices)),
+        None => in_turns(choices),
+    }
+}
+
+/// Goes on for ever, with other programs in each turn.
+fn in_turns(mut choices: Choices) -> Outcome {
+    choices.seconds = Some(TURN);
+    loop {
+        engine(&choices)?;
+        csmith(&choices)?;
+        choices.seed += PROGRAMS_PER_TURN;
     }
 }
 
 fn parse(args: &[String]) -> Result<Choices, String> {
-    let mut choices = Choices { what: None, seconds: 60, seed: 1, rest: Vec::new() };
+    let mut choices = Choices { what: None, seconds: None, seed: 1, rest: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|n| n.parse().ok()).ok_or_else(|| format!("{word} needs a number"));
         match word.as_str() {
-            "--seconds" => choices.seconds = number()?,
+            "--seconds" => choices.seconds = Some(number()?),
             "--seed" => choices.seed = number()?,
             other if choices.what.is_none() && !other.starts_with('-') => choices.what = Some(other.to_owned()),
             other => choices.rest.push(other.to_owned()),
@@ -53,9 +71,11 @@ fn parse(args: &[String]) -> Result<Choices, String> {
 
 fn engine(choices: &Choices) -> Outcome {
     let mut command = shell::cargo();
-    command.args(["run", "--release", "--package", "selvedge-oracle", "--example", "fuzz", "--"]);
-    command.args(["--seconds", &choices.seconds.to_string(), "--seed", &choices.seed.to_string()]);
-    shell::run(command.args(&choices.rest))
+    command.args(["run", "--profile", "checked", "--package", "selvedge-oracle", "--example", "fuzz", "--"]);
+    if let Some(seconds) = choices.seconds {
+        command.args(["--seconds", &seconds.to_string()]);
+    }
+    shell::run(command.args(["--seed", &choices.seed.to_string()]).args(&choices.rest))
 }
 
 fn csmith(choices: &Choices) -> Outcome {
@@ -67,10 +87,10 @@ fn csmith(choices: &Choices) -> Outcome {
     let selvedge = shell::build_selvedge()?;
     let dir = std::env::temp_dir().join(format!("selvedge-csmith-{}", std::process::id()));
     std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-    let end = Instant::now() + Duration::from_secs(choices.seconds);
+    let end = choices.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let (mut equal, mut slow, mut unsupported) = (0, 0, 0);
     let mut seed = choices.seed;
-    while Instant::now() < end {
+    while end.is_none_or(|end| Instant::now() < end) {
         match one_program(&selvedge, &dir, seed)? {
             Comparison::Equal => equal += 1,
             Comparison::TooSlow => slow += 1,

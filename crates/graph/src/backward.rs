@@ -12,9 +12,12 @@ use crate::graph::Graph;
 use selvedge_ir::EntityRef;
 
 /// Calls `found` with the reads that the newest event, a write, revisits. With `limit`, only reads that are no newer.
-pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, mut found: impl FnMut(EventId)) {
+/// With `in_place`, not those that are read again in place instead.
+pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
     let loc = graph.event(w).loc;
-    let could = |r: EventId| !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit);
+    let could = |r: EventId| {
+        !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !(in_place && waits(graph, r, w))
+    };
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
         if graph.porf(e, w) {
@@ -30,18 +33,26 @@ pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, mut found: im
     }
 }
 
-/// Whether `e` was added maximally with respect to what had been there or comes before `w`.
+/// Whether a read waits, or would wait if all that a revisit by `w` deletes were gone (r ∈ G''.R^blk, line 4).
+fn waits(graph: &Graph, r: EventId, w: EventId) -> bool {
+    let event = graph.event(r);
+    event.blocked || event.rf != event.base && event.rf.is_event() && event.rf > r && !graph.porf(event.rf, w)
+}
+
+/// Whether `e` was added maximally with respect to what had been there or comes before `w`. In-place revisits count as
+/// part of the addition of the write that made them.
 fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
     let event = graph.event(e);
     let previous = |x: EventId| x != w && (x < e || graph.porf(x, w));
     let write = match event.kind {
         Kind::Choose => return event.value == 0,
-        Kind::Read if event.rf.is_event() && !previous(event.rf) => return false,
+        Kind::Read if event.base.is_event() && !previous(event.base) => return false,
         Kind::Read => event.rf,
         Kind::Write => e,
         _ => return true,
     };
     let location = graph.location(event.loc);
     let newest = location.co[graph.position_of(write) as usize..].iter().all(|&x| !previous(x));
-    newest && (event.is_read() || !location.reads.iter().any(|&r| graph.event(r).rf == e && previous(r)))
+    let revisited = |&r: &EventId| graph.event(r).base == e && previous(r);
+    newest && (event.is_read() || !location.reads.iter().any(revisited))
 }

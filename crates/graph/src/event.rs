@@ -71,8 +71,6 @@ pub struct Event {
     pub locked: bool,
     /// A read with a condition that the value read does not satisfy: the thread waits (the paper's R^blk).
     pub blocked: bool,
-    /// A read that was read again in place; it counts as added maximally.
-    pub in_place: bool,
     /// A speculative read (the paper's R^spec).
     pub speculative: bool,
     /// Memory order.
@@ -83,6 +81,8 @@ pub struct Event {
     pub value: u64,
     /// What a read reads from.
     pub rf: EventId,
+    /// What a read read from before it was read again in place: when it was added or revisited.
+    pub base: EventId,
     /// The place of a write in the coherence order of its location, from 1; 0 is the initial value.
     pub co: u32,
     /// The event before it in its thread, or the event that created the thread.

@@ -19,6 +19,7 @@ use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::verdict::Progress;
 use selvedge_machine::{Access, AccessKind, Addr, Fault, Machine, Op, Status, Stop, ThreadId, Unsupported};
 use selvedge_trace::session::{Over, Session};
+use smallvec::SmallVec;
 use std::marker::PhantomData;
 
 /// Something that is left to explore.
@@ -59,8 +60,10 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     locations: FxHashMap<Addr, LocId>,
     scratch: Scratch,
     names: Vec<EventId>,
+    waiting: Vec<EventId>,
     /// What is known of locations over all graphs.
     habits: Vec<Habits>,
+    restart: bool,
     restarts: u32,
     model: PhantomData<Mo>,
 }
@@ -99,7 +102,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             locations: FxHashMap::default(),
             scratch: Scratch::default(),
             names: Vec::new(),
+            waiting: Vec::new(),
             habits: Vec::new(),
+            restart: false,
             restarts: 0,
             model: PhantomData,
         }
@@ -118,10 +123,25 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         loop {
             // VISIT, lines 4 to 26; what does not go on returns.
             while self.extend()? == Go::On {}
-            if !self.next_todo()? {
+            if self.restart {
+                self.start_again();
+            } else if !self.next_todo()? {
                 return Ok(());
             }
         }
+    }
+
+    /// Starts from the empty graph again.
+    fn start_again(&mut self) {
+        self.restart = false;
+        self.restarts += 1;
+        self.session.restart();
+        self.spare.extend(self.frames.drain(..));
+        let mut frame = self.spare.pop().unwrap_or_default();
+        frame.graph.clear();
+        frame.todo.clear();
+        self.runner.switch(&frame.graph);
+        self.frames.push(frame);
     }
 
     /// Takes entries from the lists until one leads to a graph that goes on. False if there is none.
@@ -141,7 +161,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                     Go::Back
                 }
             };
-            if go == Go::On {
+            if go == Go::On || self.restart {
                 return Ok(true);
             }
         }
@@ -150,6 +170,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Adds the next event (lines 5 and 6), if there is one.
     fn extend(&mut self) -> Result<Go, Over> {
+        if self.restart {
+            return Ok(Go::Back);
+        }
         let depth = self.graph().len();
         self.session.tick(|result| Progress {
             complete: result.complete,
@@ -193,6 +216,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let graph = &self.frames.last().expect("there is a graph").graph;
         let machine = &self.runner.machine;
         let mut first = None;
+        let mut parked = None;
         for thread in (0..machine.thread_limit()).map(ThreadId::new) {
             if machine.status(thread) != Status::Ready {
                 continue;
@@ -206,10 +230,51 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 }
             }
             if first.is_none() && self.can_go(thread) {
-                first = Some(thread);
+                if self.is_parked(thread) {
+                    parked = parked.or(Some(thread));
+                } else {
+                    first = Some(thread);
+                }
             }
         }
-        Ok(first)
+        Ok(first.or(parked))
+    }
+
+    /// Whether a thread is about to make a read-modify-write whose condition does not hold for the coherence-last
+    /// value. It waits outside the graph until something is written, and comes in last of all if nothing is: two such
+    /// reads in a graph could not both be read again in place when they are let go.
+    fn is_parked(&self, thread: ThreadId) -> bool {
+        let Op::Access(access) = self.runner.machine.pending(thread) else { return false };
+        if access.until.is_none() || matches!(access.kind, AccessKind::Load) {
+            return false;
+        }
+        let known = self.locations.get(&access.addr).copied().filter(|&loc| self.graph().knows(loc));
+        let value = match known {
+            Some(loc) if !self.in_place(loc) => return false,
+            Some(loc) => {
+                let graph = self.graph();
+                graph.written(loc, graph.location(loc).write_at(graph.newest(loc)))
+            }
+            None if !self.options.reductions.in_place => return false,
+            None => match self.runner.machine.memory().load(thread, access.addr, access.size, access.raw) {
+                Ok(value) => value,
+                // That is found out when it comes to the access.
+                Err(_) => return false,
+            },
+        };
+        Flags::of(access, value).blocked
+    }
+
+    /// Whether reads of a location are read again in place.
+    fn in_place(&self, loc: LocId) -> bool {
+        self.options.reductions.in_place && self.habits[loc.index()].in_place()
+    }
+
+    /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
+    fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
+        let before = self.in_place(loc);
+        change(&mut self.habits[loc.index()]);
+        self.restart |= before != self.in_place(loc);
     }
 
     fn can_go(&self, thread: ThreadId) -> bool {
@@ -385,6 +450,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let e = graph.add(Event {
             loc,
             rf,
+            base: rf,
             value,
             locked,
             exclusive: flags.exclusive,
@@ -392,12 +458,15 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             order: flags.order,
             ..draft
         });
-        self.habits[loc.index()].awaited |= access.until.is_some();
+        if access.until.is_some() {
+            self.note(loc, |habits| habits.awaited = true);
+        }
         let lowest = self.lower_bound(e);
         for position in lowest..newest {
             let graph = self.graph();
             let write = graph.location(loc).write_at(position);
-            let fails = || Flags::of(access, graph.written(loc, write)).blocked;
+            let error = write == INIT && graph.location(loc).uninitialised && !access.raw;
+            let fails = || !error && Flags::of(access, graph.written(loc, write)).blocked;
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
             if self.options.reductions.stale && access.until.is_some() && fails() {
                 continue;
@@ -411,10 +480,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     fn read_from(&mut self, read: EventId, write: EventId) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
-        let thread = self.graph().event(read).thread;
-        let Op::Access(access) = *self.runner.machine.pending(thread) else {
-            unreachable!("a read belongs to an access")
-        };
+        let access = self.pending_access(read);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         graph.set_rf(read, write);
         let flags = Flags::of(&access, graph.event(read).value);
@@ -431,6 +497,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let event = *graph.event(e);
         if event.rf == INIT && graph.location(event.loc).uninitialised && !access.raw {
+            graph.set_flags(e, event.exclusive, false, event.order);
             let id = self.runner.machine.memory().find(access.addr).expect("the access was checked");
             let stop = self.runner.machine.fault(event.thread, access, Fault::Uninitialised(id));
             return self.halt(event.thread, stop);
@@ -457,6 +524,14 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let exclusive = read.is_some();
         let e = graph.add(Event { loc, value, exclusive, locked: exclusive, order: access.order, ..draft });
         let mut limit = None;
+        if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
+            // Not so if two read-modify-writes read the same, but then the graph does not go on.
+            let conflict = source.is_some_and(|source| graph.successor_rmw(loc, source).is_some());
+            if !conflict {
+                self.note(loc, |habits| habits.unordered = true);
+            }
+        }
+        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         match source {
             Some(source) if source == newest => {}
             Some(source) => {
@@ -467,9 +542,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             }
             None => self.places(e, newest),
         }
+        let in_place = self.in_place(loc);
         let frame = self.frames.last_mut().expect("there is a graph");
         let (graph, todo) = (&frame.graph, &mut frame.todo);
-        backward::revisits(graph, e, limit, |read| todo.push(Todo::Back { write: e, read }));
+        backward::revisits(graph, e, limit, in_place, |read| todo.push(Todo::Back { write: e, read }));
         if limit.is_some() {
             // Two read-modify-writes of one value: only a revisit of the other one makes sense.
             return Ok(Go::Back);
@@ -499,7 +575,43 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     fn written(&mut self, e: EventId) -> Result<Go, Over> {
         self.check_race(e)?;
         self.frame().graph.executed.push(e);
+        let loc = self.graph().event(e).loc;
+        if self.in_place(loc) { self.read_again(e, loc) } else { Ok(Go::On) }
+    }
+
+    /// In-place revisits (line 22): reads that wait read from the new write.
+    fn read_again(&mut self, write: EventId, loc: LocId) -> Result<Go, Over> {
+        let blocked = |&r: &EventId| self.graph().event(r).blocked && self.graph().event(r).rf != write;
+        let waiting: SmallVec<[EventId; 8]> = self.graph().location(loc).reads.iter().copied().filter(blocked).collect();
+        if waiting.is_empty() || self.graph().event(write).co < self.graph().newest(loc) {
+            return Ok(Go::On);
+        }
+        self.catch_up()?;
+        let mut taken = false;
+        for r in waiting {
+            let access = self.pending_access(r);
+            let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+            graph.reread(r, write);
+            let flags = Flags::of(&access, graph.event(r).value);
+            graph.set_flags(r, flags.exclusive, flags.blocked, flags.order);
+            if flags.exclusive && !flags.blocked {
+                if taken {
+                    // Two read-modify-writes cannot both read from it: which one does would have to be explored.
+                    self.note(loc, |habits| (habits.awaited, habits.unordered) = (true, true));
+                }
+                taken = true;
+            }
+            self.has_read(r, &access)?;
+        }
         Ok(Go::On)
+    }
+
+    /// The access that a read whose thread stands there belongs to.
+    fn pending_access(&self, read: EventId) -> Access {
+        match self.runner.machine.pending(self.graph().event(read).thread) {
+            Op::Access(access) => *access,
+            _ => unreachable!("a read belongs to an access"),
+        }
     }
 
     /// A write stands elsewhere in coherence order, in a graph that was just made by a revisit or in an older one.
@@ -517,13 +629,18 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if (position < graph.newest(loc) || revisited.is_some()) && !Mo::consistent(graph, &mut self.scratch) {
             return Ok(Go::Back);
         }
+        if let Some(read) = revisited
+            && self.in_place(loc)
+            && self.graph().event(read).blocked
+            && position < self.graph().newest(loc)
+        {
+            // Line 4: it waits, and will not be read again.
+            return Ok(Go::Back);
+        }
         let go = self.written(write)?;
         let Some(read) = revisited else { return Ok(go) };
-        let thread = self.graph().event(read).thread;
         self.catch_up()?;
-        let Op::Access(access) = *self.runner.machine.pending(thread) else {
-            unreachable!("a read belongs to an access")
-        };
+        let access = self.pending_access(read);
         self.has_read(read, &access)
     }
 
@@ -534,20 +651,24 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         new.todo.clear();
         let graph = &self.frames.last().expect("there is a graph").graph;
         let keep = |e: EventId| e <= read || graph.porf(e, write);
-        graph.restrict(&mut new.graph, keep, (read, write), &mut self.names);
+        graph.restrict(&mut new.graph, keep, (read, write), &mut self.names, &mut self.waiting);
         let (read, write) = (self.names[read.index()], self.names[write.index()]);
         self.runner.switch(&new.graph);
         self.frames.push(new);
         self.catch_up()?;
+        for n in 0..self.waiting.len() {
+            let access = self.pending_access(self.waiting[n]);
+            let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+            let flags = Flags::of(&access, graph.event(self.waiting[n]).value);
+            debug_assert!(flags.blocked, "a read that was read again in place has waited before");
+            graph.set_flags(self.waiting[n], flags.exclusive, flags.blocked, flags.order);
+        }
+        let access = self.pending_access(read);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
-        let event = *graph.event(read);
-        let Op::Access(access) = *self.runner.machine.pending(event.thread) else {
-            unreachable!("a read belongs to an access")
-        };
         graph.set_rf(read, write);
         let flags = Flags::of(&access, graph.event(read).value);
         graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
-        let loc = event.loc;
+        let loc = graph.event(read).loc;
         let newest = graph.newest(loc);
         let w = *graph.event(write);
         if w.exclusive {

@@ -175,6 +175,11 @@ impl Graph {
         (event.exclusive && self.position(event.pred) == position).then_some(next)
     }
 
+    /// Whether some event accesses a location.
+    pub fn knows(&self, loc: LocId) -> bool {
+        self.locations.get(loc.index()).is_some_and(|location| !location.is_unused())
+    }
+
     /// Makes a location known with its initial value, if nothing accesses it yet.
     pub fn touch(&mut self, loc: LocId, init: impl FnOnce() -> (u64, bool)) {
         if self.locations.len() <= loc.index() {
@@ -221,12 +226,12 @@ impl Graph {
             exclusive: false,
             locked: false,
             blocked: false,
-            in_place: false,
             speculative: false,
             order: selvedge_ir::Order::Plain,
             loc: LocId::new(0),
             value: 0,
             rf: NONE,
+            base: NONE,
             co: 0,
             pred,
             executed: self.executed.len() as u32,
@@ -252,6 +257,11 @@ impl Graph {
 
     /// Makes a read that nothing follows read from another write.
     pub fn set_rf(&mut self, read: EventId, write: EventId) {
+        self.events[read.index()].base = write;
+        self.change_rf(read, write);
+    }
+
+    fn change_rf(&mut self, read: EventId, write: EventId) {
         let loc = self.event(read).loc;
         let value = if write == BOTTOM { 0 } else { self.written(loc, write) };
         let event = &mut self.events[read.index()];
@@ -263,8 +273,7 @@ impl Graph {
     /// Makes a blocked read that nothing follows read from another write; a cut takes it back.
     pub fn reread(&mut self, read: EventId, write: EventId) {
         self.changes.push(Change { read, before: self.events[read.index()] });
-        self.events[read.index()].in_place = true;
-        self.set_rf(read, write);
+        self.change_rf(read, write);
     }
 
     /// The flags of an event that depend on what it reads.
@@ -344,21 +353,18 @@ impl Graph {
         }
     }
 
-    /// What a read that was read again in place read from when it was added, and the writes that it was given since.
-    pub fn first_source(&self, read: EventId) -> EventId {
-        let first = self.changes.iter().find(|change| change.read == read);
-        first.map_or(self.event(read).rf, |change| change.before.rf)
-    }
-
     /// Makes `into` the part of this graph that `keep` is true for, in the same order. The part is closed under
-    /// program order and reads-from except for the source of `read`, which is set by the caller. `read` and `write`
-    /// are left out of the list of executed events. `names` becomes the numbers that the events have in the copy.
+    /// program order and reads-from, except for the source of `read`, which is set by the caller, and the sources of
+    /// reads that were read again in place. These go back to waiting: they read from the coherence-last write that is
+    /// left, and `waiting` becomes the list of them. `read` and `write` are left out of the list of executed events.
+    /// `names` becomes the numbers that the events have in the copy.
     pub fn restrict(
         &self,
         into: &mut Graph,
         keep: impl Fn(EventId) -> bool,
         (read, write): (EventId, EventId),
         names: &mut Vec<EventId>,
+        waiting: &mut Vec<EventId>,
     ) {
         into.clear();
         into.widen(self.threads.len());
@@ -389,9 +395,21 @@ impl Graph {
             into.events.push(event);
         }
         // A read that was revisited reads from a write that was added later: sources are renamed at the end.
-        for event in &mut into.events {
-            if event.is_read() && event.rf.is_event() {
+        waiting.clear();
+        for (n, event) in into.events.iter_mut().enumerate() {
+            if !event.is_read() {
+                continue;
+            }
+            if event.base.is_event() {
+                event.base = names[event.base.index()];
+            }
+            if event.rf.is_event() {
                 event.rf = names[event.rf.index()];
+                if !event.rf.is_event() && n != names[read.index()].index() {
+                    debug_assert!(event.base != event.rf, "only reads that were read again in place lose their source");
+                    event.blocked = true;
+                    waiting.push(EventId::new(n));
+                }
             }
         }
         for (location, copy) in self.locations.iter().zip(&mut into.locations) {
@@ -402,11 +420,18 @@ impl Graph {
             }
         }
         let kept = self.executed.iter().filter(|&&e| e != read && e != write).map(|e| names[e.index()]);
-        into.executed.extend(kept.filter(|e| e.is_event()));
+        into.executed.extend(kept.filter(|e| e.is_event() && !waiting.contains(e)));
+        for &r in waiting.iter() {
+            let location = &into.locations[into.events[r.index()].loc.index()];
+            // The write that revisits comes later.
+            let last = location.co.iter().rev().copied().find(|&w| w != names[write.index()]);
+            into.change_rf(r, last.unwrap_or(INIT));
+        }
         into.events[names[write.index()].index()].executed = into.executed.len() as u32;
     }
 
-    fn clear(&mut self) {
+    /// Forgets all events.
+    pub fn clear(&mut self) {
         self.events.clear();
         self.clocks.clear();
         self.threads.iter_mut().for_each(Vec::clear);

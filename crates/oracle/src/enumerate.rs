@@ -65,7 +65,7 @@ pub struct Enumeration {
 /// Why a program was not enumerated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooLarge {
-    /// More interleavings than asked for.
+    /// More interleavings, or classes of executions, than asked for.
     Executions,
     /// An execution with more than [`MAX_STEPS`] steps.
     Steps,
@@ -140,7 +140,7 @@ pub fn enumerate_after<M: FinalState>(
 }
 
 /// The enumeration of a program that stops before its first step.
-fn only(ending: Ending) -> Enumeration {
+pub(crate) fn only(ending: Ending) -> Enumeration {
     let class = Class { ending, race: false, executions: 1, schedule: Vec::new() };
     Enumeration { executions: 1, longest: 0, classes: HashMap::from([(Trace::default().key(), class)]) }
 }

@@ -1,8 +1,8 @@
 //! One random program after another, until an engine is wrong.
 
-use crate::check::{Disagreement, Explored, Mode, Subject, compare};
-use crate::enumerate::{Enumeration, enumerate};
-use crate::generate::{Profile, generate};
+use crate::check::{Disagreement, Explored, Mode, Reduction, Subject, compare};
+use crate::enumerate::Enumeration;
+use crate::generate::{Profile, Size, generate_sized};
 use crate::litmus::Program;
 use crate::machine::LitmusMachine;
 use crate::shrink::shrink;
@@ -24,8 +24,8 @@ pub struct Plan {
     pub programs: u64,
     /// For at most this time.
     pub time: Option<Duration>,
-    /// Programs with more interleavings than this are not tried.
-    pub max_executions: u64,
+    /// How large programs are.
+    pub size: Size,
     /// What the engine is asked to do.
     pub modes: &'static [Mode],
 }
@@ -70,17 +70,20 @@ impl fmt::Display for Failure {
 pub fn fuzz(plan: &Plan, engine: Engine<'_>) -> FuzzReport {
     let started = Instant::now();
     let mut report = FuzzReport::default();
+    // How many interleavings there are is known of small programs only.
+    let counted = matches!(plan.size, Size::Interleavings(_));
+    let modes: Vec<Mode> = plan.modes.iter().copied().filter(|m| counted || m.reduction != Reduction::None).collect();
     for n in 0..plan.programs {
         if plan.time.is_some_and(|time| started.elapsed() >= time) {
             break;
         }
         let seed = plan.seed.wrapping_add(n);
-        let (program, found) = generate(plan.profile, seed, plan.max_executions);
+        let (program, found) = generate_sized(plan.profile, seed, plan.size);
         report.programs += 1;
         report.executions += found.executions;
         report.classes += found.classes.len() as u64;
-        if let Err(disagreement) = check(&program, &found, plan.modes, engine) {
-            let (program, disagreement) = shrunk(&program, disagreement, engine);
+        if let Err(disagreement) = check(&program, &found, &modes, engine) {
+            let (program, disagreement) = shrunk(&program, disagreement, plan.size, engine);
             report.failure = Some(Failure { profile: plan.profile.name, seed, disagreement, program });
             break;
         }
@@ -95,8 +98,13 @@ pub fn check(program: &Program, found: &Enumeration, modes: &[Mode], engine: Eng
 
 fn check_one(program: &Program, found: &Enumeration, mode: Mode, engine: Engine<'_>) -> Result<(), Disagreement> {
     let machine = LitmusMachine::new(program.clone()).expect("the program was enumerated");
-    // More executions than there are interleavings cannot be right: no need to wait for an engine that does not end.
-    let explored = catch_unwind(AssertUnwindSafe(|| engine(machine, mode, found.executions + 1)));
+    // More executions than there are interleavings cannot be right: no need to wait for an engine that does not end. (If
+    // only classes were counted, an optimal one starts no more than these.)
+    let most = match mode.reduction {
+        Reduction::Source => 100 * found.executions,
+        Reduction::None | Reduction::Optimal => found.executions + 1,
+    };
+    let explored = catch_unwind(AssertUnwindSafe(|| engine(machine, mode, most)));
     match explored {
         Ok(explored) => compare(program, found, &explored, mode),
         Err(panic) => {
@@ -108,15 +116,15 @@ fn check_one(program: &Program, found: &Enumeration, mode: Mode, engine: Engine<
 }
 
 /// The smallest program with the same kind of disagreement.
-fn shrunk(program: &Program, disagreement: Disagreement, engine: Engine<'_>) -> (Program, Disagreement) {
+fn shrunk(program: &Program, disagreement: Disagreement, size: Size, engine: Engine<'_>) -> (Program, Disagreement) {
     let mut latest = disagreement;
     let small = shrink(program, |candidate| {
-        let Ok(machine) = LitmusMachine::new(candidate.clone()) else { return false };
         // A little more than the limit, since a program can have more interleavings when an instruction is dropped.
-        let Ok(found) = enumerate(machine, 20_000) else { return false };
-        if found.classes.values().any(|class| class.ending.unsupported.is_some()) {
-            return false;
-        }
+        let size = match size {
+            Size::Interleavings(most) => Size::Interleavings(most.max(20_000)),
+            Size::Prefixes(most) => Size::Prefixes(2 * most),
+        };
+        let Some(found) = size.enumerate(candidate) else { return false };
         match check_one(candidate, &found, latest.mode, engine) {
             Err(other) if other.subject == latest.subject => {
                 latest = other;

@@ -5,9 +5,11 @@
 //! them all. Most phrases are well-formed code as people write it, and a few are not (an unlock without a lock, a lost
 //! wake-up), since engines have to cope with these too.
 //!
-//! Sizes are small: what matters is that all interleavings can be enumerated, so a program is thrown away if they are
-//! too many. A seed gives the same program for ever on every machine; failing seeds are worth keeping.
+//! Sizes are small: what matters is that all interleavings (or all classes of them) can be enumerated, so a program is
+//! thrown away if they are too many ([`Size`]). A seed gives the same program for ever on every machine; failing seeds are
+//! worth keeping.
 
+use crate::classes::enumerate_classes;
 use crate::enumerate::{Enumeration, enumerate};
 use crate::litmus::{Expr, Inst, Place, Program, REGISTERS, Reg, Test, Thread, Until, Var, VarId};
 use crate::machine::LitmusMachine;
@@ -58,6 +60,8 @@ pub enum Phrase {
     Store,
     /// A read-modify-write.
     Rmw,
+    /// A read-modify-write whose old value is not used.
+    Sum,
     /// A compare-and-exchange.
     Cas,
     /// A speculative load, perhaps another load, and the compare-and-exchange that confirms it or waits forever.
@@ -103,6 +107,30 @@ pub struct Profile {
     pub plain: usize,
     /// Variables start uninitialised in so many of a hundred cases.
     pub uninit: usize,
+    /// How deep phrases that contain others may be nested: a lock behind a flag within a critical section.
+    pub depth: usize,
+}
+
+/// How large programs are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Size {
+    /// Two to four threads, at most this many interleavings: each of them is enumerated.
+    Interleavings(u64),
+    /// Three or four threads with more to do. At most this many classes of executions, maximal or not, each of which is
+    /// looked at once.
+    Prefixes(usize),
+}
+
+impl Size {
+    /// All executions of a program, or one of each class; none if it is too large or cannot be executed.
+    pub fn enumerate(self, program: &Program) -> Option<Enumeration> {
+        let machine = LitmusMachine::new(program.clone()).ok()?;
+        let found = match self {
+            Size::Interleavings(most) => enumerate(machine, most),
+            Size::Prefixes(most) => enumerate_classes(machine, most),
+        };
+        found.ok().filter(|found| found.classes.values().all(|class| class.ending.unsupported.is_none()))
+    }
 }
 
 const BASE: Profile = Profile {
@@ -112,6 +140,7 @@ const BASE: Profile = Profile {
     sizes: false,
     plain: 0,
     uninit: 0,
+    depth: 1,
 };
 
 /// All profiles.
@@ -151,7 +180,18 @@ pub const PROFILES: &[Profile] = {
             sizes: true,
             plain: 20,
             uninit: 15,
+            depth: 1,
         },
+        Profile { name: "guards", phrases: &[Branch, Branch, Critical, Load, Store, Store, Cas], depth: 2, ..BASE },
+        Profile {
+            name: "waits",
+            phrases: &[Branch, Critical, Await, Await, Store, Store, Cas, Rmw],
+            depth: 2,
+            trees: true,
+            ..BASE
+        },
+        Profile { name: "sums", phrases: &[Sum, Sum, Sum, Await, Branch, Cas, Load, Store], depth: 2, ..BASE },
+        Profile { name: "spins", phrases: &[Spin, Spin, Branch, Critical, Store, Store, Cas], depth: 2, ..BASE },
     ]
 };
 
@@ -162,14 +202,17 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
 
 /// A random program and all its executions, of which there are at most `max_executions`.
 pub fn generate(profile: &Profile, seed: u64, max_executions: u64) -> (Program, Enumeration) {
+    generate_sized(profile, seed, Size::Interleavings(max_executions))
+}
+
+/// A random program of a size and all its executions, or one of each class.
+pub fn generate_sized(profile: &Profile, seed: u64, size: Size) -> (Program, Enumeration) {
     let mut rng = Rng::new(seed);
     // The smaller the program, the likelier it is to be small enough; so this comes to an end.
     for attempt in 0.. {
-        let program = Generator::new(profile, &mut rng, attempt).program();
-        let machine = LitmusMachine::new(program.clone()).expect("generated programs are valid");
-        if let Ok(found) = enumerate(machine, max_executions)
-            && found.classes.values().all(|class| class.ending.unsupported.is_none())
-        {
+        let program = Generator::new(profile, &mut rng, size, attempt).program();
+        debug_assert_eq!(program.validate(), Ok(()), "generated programs are valid");
+        if let Some(found) = size.enumerate(&program) {
             return (program, found);
         }
     }
@@ -179,6 +222,7 @@ pub fn generate(profile: &Profile, seed: u64, max_executions: u64) -> (Program, 
 struct Generator<'a> {
     profile: &'a Profile,
     rng: &'a mut Rng,
+    size: Size,
     /// Variables that hold data come first, then mutexes, then condition variables.
     vars: Vec<Var>,
     data: usize,
@@ -191,19 +235,26 @@ struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    fn new(profile: &'a Profile, rng: &'a mut Rng, attempt: usize) -> Generator<'a> {
+    fn new(profile: &'a Profile, rng: &'a mut Rng, size: Size, attempt: usize) -> Generator<'a> {
         let has = |phrase| profile.phrases.contains(&phrase);
         let data = 1 + rng.below(3);
         let mutexes = if has(Phrase::Critical) { 1 + rng.below(2) } else { 0 };
         let conds = if has(Phrase::CondWait) || has(Phrase::Signal) { 1 + usize::from(rng.percent(20)) } else { 0 };
-        let phrases = (3 + rng.below(7)).saturating_sub(attempt / 4).max(2);
+        let phrases = match size {
+            Size::Interleavings(_) => (3 + rng.below(7)).saturating_sub(attempt / 4),
+            Size::Prefixes(_) => (7 + rng.below(6)).saturating_sub(attempt),
+        };
+        let phrases = phrases.max(2);
         let mut vars: Vec<Var> = (0..data).map(|_| data_var(profile, rng)).collect();
         vars.extend((0..mutexes + conds).map(|_| Var { size: 4, init: Some(0) }));
-        Generator { profile, rng, vars, data, mutexes, conds, phrases, next_reg: 0 }
+        Generator { profile, rng, size, vars, data, mutexes, conds, phrases, next_reg: 0 }
     }
 
     fn program(mut self) -> Program {
-        let threads = 2 + self.rng.pick(&[0, 0, 0, 1, 1, 1, 2]);
+        let threads = match self.size {
+            Size::Interleavings(_) => 2 + self.rng.pick(&[0, 0, 0, 1, 1, 1, 2]),
+            Size::Prefixes(_) => self.rng.pick(&[3, 4, 4]),
+        };
         let mut bodies: Vec<Thread> = vec![Vec::new(); threads];
         let mut left = self.phrases.max(threads);
         for thread in (0..threads).cycle() {
@@ -246,6 +297,7 @@ impl<'a> Generator<'a> {
             Phrase::Load => self.load(out),
             Phrase::Store => self.store(out),
             Phrase::Rmw => self.rmw(out),
+            Phrase::Sum => self.sum(out),
             Phrase::Cas => self.cas(out),
             Phrase::Confirm => self.confirm(out),
             Phrase::Await => self.awaits(out),
@@ -264,12 +316,12 @@ impl<'a> Generator<'a> {
             Phrase::Free => out.push(Inst::Free(VarId::new(self.rng.below(self.data)))),
             Phrase::End if self.rng.percent(30) => out.push(self.rng.pick(&[Inst::Exit, Inst::Leave])),
             Phrase::Spin => self.spin(out),
-            // What contains other phrases does so once.
-            _ if depth > 0 => self.load(out),
-            Phrase::Critical => self.critical(out),
+            // What contains other phrases does so once, or as often as the profile says.
+            _ if depth >= self.profile.depth => self.load(out),
+            Phrase::Critical => self.critical(out, depth),
             Phrase::CondWait => self.cond_wait(out),
             Phrase::Section => self.section(out),
-            Phrase::Branch | Phrase::End => self.branch(out),
+            Phrase::Branch | Phrase::End => self.branch(out, depth),
         }
     }
 
@@ -300,6 +352,12 @@ impl<'a> Generator<'a> {
         let op = self.rng.pick(&[RmwOp::Add, RmwOp::Add, RmwOp::Xchg, RmwOp::Sub, RmwOp::Or, RmwOp::Nand, RmwOp::UMax]);
         let (place, value, order) = (self.place(), self.expr(), self.rmw_order());
         out.push(Inst::Rmw { dst, op, place, value, order, until: None });
+    }
+
+    fn sum(&mut self, out: &mut Thread) {
+        let op = self.rng.pick(&[RmwOp::Add, RmwOp::Add, RmwOp::Sub, RmwOp::Or, RmwOp::UMax]);
+        let (place, value, order) = (self.place(), self.expr(), self.rmw_order());
+        out.push(Inst::Rmw { dst: None, op, place, value, order, until: None });
     }
 
     fn cas(&mut self, out: &mut Thread) {
@@ -348,7 +406,7 @@ impl<'a> Generator<'a> {
         out.push(if self.rng.percent(50) { Inst::Assume(test) } else { Inst::Assert(test) });
     }
 
-    fn critical(&mut self, out: &mut Thread) {
+    fn critical(&mut self, out: &mut Thread, depth: usize) {
         let (place, second) = (self.mutex(), self.mutex());
         let nested = second != place && self.rng.percent(30);
         if !self.rng.percent(5) {
@@ -358,7 +416,7 @@ impl<'a> Generator<'a> {
             out.push(Inst::Lock { place: second });
         }
         if self.rng.percent(if nested { 30 } else { 80 }) {
-            self.phrase(out, 1);
+            self.phrase(out, depth + 1);
         }
         if nested {
             out.push(Inst::Unlock { place: second });
@@ -403,12 +461,12 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn branch(&mut self, out: &mut Thread) {
+    fn branch(&mut self, out: &mut Thread, depth: usize) {
         if self.rng.percent(70) {
             self.load(out);
         }
         let (at, test) = (out.len(), self.test_of_latest());
-        self.phrase(out, 1);
+        self.phrase(out, depth + 1);
         let count = (out.len() - at) as u8;
         out.insert(at, Inst::Skip { count, when: self.rng.percent(95).then_some(test) });
     }

@@ -9,6 +9,7 @@
 //! | `relaxation.rs` | coarser equivalences, in which conflicts that nobody notices order nothing |
 //! | `race.rs` | which executions have a data race |
 //! | `enumerate.rs` | every interleaving, and the classes that they fall into |
+//! | `classes.rs` | the classes of larger programs |
 //! | `generate.rs` | random programs |
 //! | `shrink.rs` | the smallest program that still fails |
 //! | `check.rs` | what an engine has to agree with the enumerator on |
@@ -21,6 +22,7 @@
 
 pub mod axiomatic;
 pub mod check;
+pub mod classes;
 pub mod dependence;
 pub mod enumerate;
 pub mod fuzz;
@@ -33,6 +35,7 @@ pub mod relaxation;
 pub mod shrink;
 pub mod text;
 
+pub use classes::enumerate_classes;
 pub use dependence::{ClassKey, Trace};
 pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};

@@ -133,7 +133,7 @@ fn a_failing_program_is_shrunk_to_its_cause() {
         seed: 1,
         programs: 100,
         time: None,
-        max_executions: 300,
+        size: selvedge_oracle::generate::Size::Interleavings(300),
         modes: &selvedge_oracle::check::MODES[2..3],
     };
     let failure = fuzz(&plan, &engine).failure.expect("some program has a compare-and-exchange");

@@ -6,13 +6,19 @@ mod common;
 
 use selvedge_oracle::check::MODES;
 use selvedge_oracle::fuzz::{Plan, fuzz};
-use selvedge_oracle::generate::profile;
+use selvedge_oracle::generate::{PROFILES, Size, profile};
 
-fn agree(name: &str, programs: u64) {
+/// Programs per profile: many with few interleavings, some with many, and some of which only classes are enumerated.
+const PLANS: [(u64, u64, Size); 3] = [
+    (0, 10, Size::Interleavings(5_000)),
+    (1_000_000, 860, Size::Interleavings(300)),
+    (2_000_000, 50, Size::Prefixes(3_000)),
+];
+
+fn agree(name: &str) {
     let profile = profile(name).expect("the profile exists");
-    // A few programs with many interleavings, and many with few.
-    for (seed, programs, max_executions) in [(0, programs / 40, 10_000), (1_000_000, programs, 400)] {
-        let plan = Plan { profile, seed, programs, time: None, max_executions, modes: MODES };
+    for (seed, programs, size) in PLANS {
+        let plan = Plan { profile, seed, programs, time: None, size, modes: MODES };
         let report = fuzz(&plan, &common::engine);
         if let Some(failure) = report.failure {
             panic!("the engine is wrong about this program:\n{failure}");
@@ -21,36 +27,46 @@ fn agree(name: &str, programs: u64) {
     }
 }
 
+#[test]
+fn twenty_thousand_programs_are_tried() {
+    let programs: u64 = PLANS.iter().map(|(_, programs, _)| programs).sum();
+    assert!(programs * PROFILES.len() as u64 >= 20_000);
+}
+
 macro_rules! profiles {
-    ($($name:ident: $programs:literal),* $(,)?) => {
-        $(#[test] fn $name() { agree(stringify!($name), $programs); })*
+    ($($name:ident),* $(,)?) => {
+        $(#[test] fn $name() { agree(stringify!($name)); })*
 
         #[test]
         fn every_profile_is_tried() {
-            let all: Vec<&str> = selvedge_oracle::generate::PROFILES.iter().map(|profile| profile.name).collect();
+            let all: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
             assert_eq!(all, [$(stringify!($name)),*]);
         }
     };
 }
 
 profiles! {
-    accesses: 400,
-    rmw: 400,
-    locks: 400,
-    awaits: 400,
-    confirmations: 400,
-    tests: 400,
-    conds: 400,
-    condlocks: 400,
-    trees: 400,
-    choices: 400,
-    sizes: 400,
-    sections: 400,
-    frees: 400,
-    uninit: 400,
-    branches: 400,
-    races: 400,
-    lockraces: 400,
-    sectionraces: 400,
-    everything: 400,
+    accesses,
+    rmw,
+    locks,
+    awaits,
+    confirmations,
+    tests,
+    conds,
+    condlocks,
+    trees,
+    choices,
+    sizes,
+    sections,
+    frees,
+    uninit,
+    branches,
+    races,
+    lockraces,
+    sectionraces,
+    everything,
+    guards,
+    waits,
+    sums,
+    spins,
 }

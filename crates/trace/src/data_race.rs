@@ -11,7 +11,8 @@
 //! with relaxed accesses orders nothing here. Both are the same for equivalent executions, so looking at one execution
 //! of each class finds every race.
 //!
-//! Clocks are kept per event and computed for new events only.
+//! Clocks are kept per event and computed for new events only. Each event has four of them, one behind the other in one
+//! list.
 
 use crate::action::overlap;
 use crate::trace::{EventId, Trace};
@@ -20,25 +21,27 @@ use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{Access, AccessKind, Done, Machine, Op, Sc, SourceSpan, Violation, ViolationKind};
 use smallvec::SmallVec;
 
-/// A vector clock by thread number.
-type Clock = Vec<u32>;
-
-#[derive(Default)]
-struct Record {
+/// What is known at an event, as a vector clock by thread number.
+#[derive(Clone, Copy)]
+enum Part {
     /// What happens before the event, and itself.
-    clock: Clock,
+    Clock,
     /// What an acquire read of the event's write learns.
-    release: Clock,
+    Release,
     /// What the thread's relaxed reads so far would have learned: an acquire fence learns it.
-    unfenced: Clock,
+    Unfenced,
     /// What was known at the thread's newest release fence.
-    fenced: Clock,
+    Fenced,
 }
+
+const PARTS: usize = 4;
 
 /// The search for data races, execution by execution.
 #[derive(Default)]
 pub struct DataRaces {
-    records: Vec<Record>,
+    /// Clocks of `width` threads, [`PARTS`] for each event.
+    clocks: Vec<u32>,
+    width: usize,
     valid: usize,
     reported: FxHashSet<(u32, u32, u32, u32)>,
     /// New races: the older and the newer event.
@@ -54,68 +57,98 @@ impl DataRaces {
 
     /// Looks for races of the events that are new since the last call.
     pub fn find(&mut self, trace: &Trace) {
+        if self.width != trace.width {
+            self.width = trace.width;
+            self.valid = 0;
+        }
+        self.clocks.resize(trace.len() * PARTS * self.width, 0);
         while self.valid < trace.len() {
             let e = EventId::new(self.valid);
-            if self.records.len() <= self.valid {
-                self.records.push(Record::default());
-            }
-            let record = self.synchronise(trace, e);
-            self.records[self.valid] = record;
+            self.synchronise(trace, e);
             self.valid += 1;
             self.check(trace, e);
         }
     }
 
-    fn synchronise(&mut self, trace: &Trace, e: EventId) -> Record {
+    #[inline]
+    fn at(&self, e: EventId, part: Part) -> usize {
+        (e.index() * PARTS + part as usize) * self.width
+    }
+
+    /// Sets a clock to another one.
+    fn copy(&mut self, to: (EventId, Part), from: (EventId, Part)) {
+        let (to, from) = (self.at(to.0, to.1), self.at(from.0, from.1));
+        self.clocks.copy_within(from..from + self.width, to);
+    }
+
+    /// Takes another clock into one.
+    #[inline]
+    fn join(&mut self, to: (EventId, Part), from: (EventId, Part)) {
+        let (to, from) = (self.at(to.0, to.1), self.at(from.0, from.1));
+        for n in 0..self.width {
+            self.clocks[to + n] = self.clocks[to + n].max(self.clocks[from + n]);
+        }
+    }
+
+    fn synchronise(&mut self, trace: &Trace, e: EventId) {
+        use Part::*;
         let event = trace.event(e);
-        let previous = trace.previous(e).map(|p| &self.records[p.index()]);
-        let mut record = Record::default();
-        match (previous, trace.birth(event.action.thread)) {
+        let start = self.at(e, Clock);
+        self.clocks[start..start + PARTS * self.width].fill(0);
+        match (trace.previous(e), trace.birth(event.action.thread)) {
             (Some(p), _) => {
-                record.clock.clone_from(&p.clock);
-                record.unfenced.clone_from(&p.unfenced);
-                record.fenced.clone_from(&p.fenced);
+                self.copy((e, Clock), (p, Clock));
+                self.copy((e, Unfenced), (p, Unfenced));
+                self.copy((e, Fenced), (p, Fenced));
             }
-            (None, Some(birth)) => record.clock.clone_from(&self.records[birth.index()].clock),
+            (None, Some(birth)) => self.copy((e, Clock), (birth, Clock)),
             (None, None) => {}
         }
-        set(&mut record.clock, event.action.thread.index(), event.index);
+        self.clocks[start + event.action.thread.index()] = event.index;
         match event.op {
-            Op::Access(access) if event.performed => self.access(trace, e, &access, &event.done, &mut record),
-            Op::Fence { order } => fence(order, &mut record),
+            Op::Access(access) if event.performed => self.access(trace, e, &access, &event.done),
+            Op::Fence { order } => self.fence(e, order),
             Op::Join { thread } => {
-                if let Some(last) = trace.last_of(thread, e).or(trace.birth(thread)) {
-                    join(&mut record.clock, &self.records[last.index()].clock);
+                if let Some(last) = trace.last_of(thread).or(trace.birth(thread)) {
+                    self.join((e, Clock), (last, Clock));
                 }
             }
             Op::CondWake { .. } => {
                 if let Some(by) = event.woken_by {
-                    join(&mut record.clock, &self.records[by.index()].clock);
+                    self.join((e, Clock), (by, Clock));
                 }
             }
             Op::AtomicBegin => {
                 for (access, done) in trace.accesses(e).filter(|_| event.performed) {
-                    self.access(trace, e, &Access { order: Order::SeqCst, ..*access }, done, &mut record);
+                    self.access(trace, e, &Access { order: Order::SeqCst, ..*access }, done);
                 }
             }
             _ => {}
         }
-        record
     }
 
-    fn access(&self, trace: &Trace, e: EventId, access: &Access, done: &Done, record: &mut Record) {
+    fn fence(&mut self, e: EventId, order: Order) {
+        if order.acquires() {
+            self.join((e, Part::Clock), (e, Part::Unfenced));
+        }
+        if order.releases() {
+            self.copy((e, Part::Fenced), (e, Part::Clock));
+        }
+    }
+
+    fn access(&mut self, trace: &Trace, e: EventId, access: &Access, done: &Done) {
+        use Part::*;
         let sources = if access.reads() { newest_writes(trace, e, access) } else { SmallVec::new() };
         let failed = done.new.is_none();
         let order = match access.kind {
             AccessKind::Cas { failure, .. } if failed => failure,
             _ => access.order,
         };
-        for source in &sources {
-            let learned = &self.records[source.index()].release;
+        for &source in &sources {
             if order.acquires() {
-                join(&mut record.clock, learned);
+                self.join((e, Clock), (source, Release));
             } else if order.is_atomic() {
-                join(&mut record.unfenced, learned);
+                self.join((e, Unfenced), (source, Release));
             }
         }
         if failed {
@@ -123,31 +156,33 @@ impl DataRaces {
         }
         // A read-modify-write continues the release sequence of what it read.
         if matches!(access.kind, AccessKind::Rmw { .. } | AccessKind::Cas { .. }) {
-            for source in &sources {
-                join(&mut record.release, &self.records[source.index()].release);
+            for &source in &sources {
+                self.join((e, Release), (source, Release));
             }
         }
         if order.releases() {
-            join(&mut record.release, &record.clock);
+            self.join((e, Release), (e, Clock));
         } else if order.is_atomic() {
-            join(&mut record.release, &record.fenced);
+            self.join((e, Release), (e, Fenced));
         }
     }
 
     fn check(&mut self, trace: &Trace, e: EventId) {
-        let clock = &self.records[e.index()].clock;
-        for f in (0..e.index()).rev().map(EventId::new) {
-            let older = trace.event(f);
-            if get(clock, older.action.thread.index()) >= older.index {
-                continue;
-            }
-            if older.performed && trace.event(e).performed && races(trace, f, e) {
-                let newer = trace.event(e);
-                let key = |event: &crate::trace::Event| (event.action.thread.index() as u32, event.index);
-                let ((a, b), (c, d)) = (key(older), key(newer));
-                if self.reported.insert((a, b, c, d)) {
-                    self.found.push((f, e));
-                }
+        match trace.chain_before(e) {
+            Some(chain) => chain.for_each(|f| self.check_pair(trace, f, e)),
+            None => (0..e.index()).rev().for_each(|f| self.check_pair(trace, EventId::new(f), e)),
+        }
+    }
+
+    #[inline]
+    fn check_pair(&mut self, trace: &Trace, f: EventId, e: EventId) {
+        let (older, newer) = (trace.event(f), trace.event(e));
+        let known = self.clocks[self.at(e, Part::Clock) + older.action.thread.index()];
+        if known < older.index && older.performed && newer.performed && races(trace, f, e) {
+            let key = |event: &crate::trace::Event| (event.action.thread.index() as u32, event.index);
+            let ((a, b), (c, d)) = (key(older), key(newer));
+            if self.reported.insert((a, b, c, d)) {
+                self.found.push((f, e));
             }
         }
     }
@@ -165,23 +200,14 @@ fn races(trace: &Trace, f: EventId, e: EventId) -> bool {
     })
 }
 
-fn fence(order: Order, record: &mut Record) {
-    if order.acquires() {
-        let unfenced = std::mem::take(&mut record.unfenced);
-        join(&mut record.clock, &unfenced);
-        record.unfenced = unfenced;
-    }
-    if order.releases() {
-        record.fenced.clone_from(&record.clock);
-    }
-}
-
 /// The writes that a read gets its bytes from: one, unless ranges overlap without being equal.
 fn newest_writes(trace: &Trace, e: EventId, access: &Access) -> SmallVec<[EventId; 2]> {
     let (addr, size) = (access.addr.0, u64::from(access.size));
     let mut missing = selvedge_machine::truncate(u64::MAX, access.size);
     let mut sources = SmallVec::new();
-    for f in (0..e.index()).rev().map(EventId::new) {
+    let mut chain = trace.chain_before(e);
+    let mut all = (0..e.index()).rev().map(EventId::new);
+    while let Some(f) = chain.as_mut().map_or_else(|| all.next(), Iterator::next) {
         for (other, _) in trace.accesses(f).filter(|(_, done)| done.new.is_some()) {
             for n in 0..u64::from(other.size) {
                 let byte = (other.addr.0 + n).wrapping_sub(addr);
@@ -198,26 +224,6 @@ fn newest_writes(trace: &Trace, e: EventId, access: &Access) -> SmallVec<[EventI
         }
     }
     sources
-}
-
-fn get(clock: &Clock, thread: usize) -> u32 {
-    clock.get(thread).copied().unwrap_or(0)
-}
-
-fn set(clock: &mut Clock, thread: usize, value: u32) {
-    if clock.len() <= thread {
-        clock.resize(thread + 1, 0);
-    }
-    clock[thread] = value;
-}
-
-fn join(clock: &mut Clock, other: &Clock) {
-    if clock.len() < other.len() {
-        clock.resize(other.len(), 0);
-    }
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
 }
 
 /// The violation that a data race is. Goes back to each of the two accesses to see where it stands in the source, and

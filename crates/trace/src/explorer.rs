@@ -11,14 +11,8 @@
 //! | `Explore(E)` | one turn of the loop in [`Explorer::run`]; the recursion is the stack of levels |
 //!
 //! Deviations:
-//! 1. Races are reversed when the execution is maximal. One that was reversed in the execution before is not looked at
-//!    again if all that is new since then happens after `e`: then `v` has become shorter by events at its end that are
-//!    independent with `e'`, and whatever covers the longer one covers it too. (If something new does not happen after
-//!    `e`, a step that made `v` redundant may depend on it, and `v` has to be tried again.) There are exceptions, which are
-//!    reversed in every execution: an `e'` that touches more without `e` before it than it did ([`touches_more`]), since
-//!    it may depend on the events at the end of `v`; everything, if events can be blocked, since what sleeps could then be
-//!    disabled by what comes; and everything with observers, where the order of old events depends on new ones. The oracle
-//!    checks that no class is lost or met twice.
+//! 1. Races are reversed when the execution is maximal, as in the paper, but not those for which that is known to be in
+//!    vain: `settled.rs` says which, and why.
 //! 2. Going back is undo, not replay.
 //! 3. Alternatives of one step (nondeterministic values, whom a signal wakes) are sibling branches. All are added when
 //!    the step is executed freely for the first time, or when it is the reversed event of a race; in the middle of a
@@ -33,10 +27,11 @@ use crate::ending::conclude;
 use crate::lazy_order::{Locations, reversed_observed};
 use crate::reversal::{reversed, touches_more};
 use crate::session::{Over, Session};
+use crate::settled::Settled;
 use crate::source_set::initials;
 use crate::trace::{EventId, Race, Trace};
 use crate::wakeup_tree::{Node, WakeupTree};
-use crate::weak_initials::{Fate, Sleeper, redundant};
+use crate::weak_initials::{Fate, Initial, Sleeper, redundant, weak_initial};
 use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::verdict::Progress;
@@ -71,14 +66,8 @@ pub struct Explorer<'a, 'b, M> {
     levels: Vec<Level>,
     /// The sleep sets of all levels, one behind the other.
     sleeping: Vec<Sleeper>,
-    /// Races of the trace up to here have been reversed.
-    reversed: usize,
-    /// Those of them that have to be reversed again in every execution.
-    open: Vec<usize>,
-    /// How many events of the trace were there when races were reversed.
-    seen: usize,
-    /// Per thread, how many of its events happen before all events that are new since then.
-    past: Vec<u32>,
+    /// Races that need not be reversed again.
+    settled: Settled,
     /// Lengths of the execution at which threads met bounds.
     bounded: Vec<usize>,
     data_races: DataRaces,
@@ -104,10 +93,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             tree,
             levels: vec![Level { node: root, sleep: 0, inherited: 0, fresh: true }],
             sleeping: Vec::new(),
-            reversed: 0,
-            open: Vec::new(),
-            seen: 0,
-            past: Vec::new(),
+            settled: Settled::default(),
             bounded: Vec::new(),
             data_races: DataRaces::default(),
             v: Vec::new(),
@@ -129,9 +115,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             self.sleeping.clear();
             self.bounded.clear();
             self.data_races.forget_from(0);
-            self.reversed = 0;
-            self.open.clear();
-            self.seen = 0;
+            self.settled.clear();
             self.session.restart();
         }
         Ok(())
@@ -327,18 +311,15 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     fn reverse_races(&mut self) {
         if self.trace.dependence.observers {
             self.trace.order_lazily();
-        }
-        if self.trace.dependence.observers || self.trace.has_blocking() {
-            self.reversed = 0;
-            self.open.clear();
+            self.settled.clear();
         }
         let mut v = std::mem::take(&mut self.v);
-        let mut open = std::mem::take(&mut self.open).into_iter().peekable();
-        self.trace.common_past(self.seen, &mut self.past);
+        self.settled.start(&self.trace);
         for n in 0..self.trace.races().len() {
-            let is_open = open.next_if_eq(&n).is_some();
             match self.trace.races()[n] {
-                Race::NonBlocking(e, _) if n < self.reversed && !is_open && self.is_settled(e) => {}
+                Race::NonBlocking(e, e2) if self.settled.holds(&self.trace, n, e, self.optimal) => {
+                    debug_assert!(!self.session.options.check_invariants || self.is_covered(e, e2, &mut v));
+                }
                 Race::NonBlocking(e, e2) => self.reverse(n, e, e2, &mut v),
                 Race::Observed(e, e2, observer) => {
                     reversed_observed(&self.trace, e, e2, observer, &mut v);
@@ -348,8 +329,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
                 Race::MayBlock(e2) => self.reverse_blocking(&Waiter::of_event(&self.trace, e2)),
             }
         }
-        self.reversed = self.trace.races().len();
-        self.seen = self.trace.len();
+        self.settled.end(&self.trace);
         for thread in self.sc.threads() {
             // l. 7: p is blocked after E
             if self.sc.machine.status(thread) == Status::Ready
@@ -366,11 +346,18 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         self.v = v;
     }
 
-    /// Whether a race of this event that was reversed before need not be reversed again. In Source-DPOR sequences end at
-    /// the second event: nothing new can be in them.
-    fn is_settled(&self, e: EventId) -> bool {
-        let event = self.trace.event(e);
-        !self.optimal || event.index <= self.past[event.action.thread.index()]
+    /// What a settled race must have left behind: a step that sleeps, or is to be explored, and is a weak initial of `v`.
+    fn is_covered(&mut self, e: EventId, e2: EventId, v: &mut Vec<Action>) -> bool {
+        if !self.optimal {
+            return true;
+        }
+        reversed(&self.trace, e, e2, v);
+        self.probe(e, v);
+        let dependence = &self.trace.dependence;
+        let mut branches =
+            self.tree.children(self.levels[e.index()].node).skip(1).map(|child| *self.tree.action(child));
+        let is_initial = |action| weak_initial(Sleeper::new(action), v, dependence) != Initial::No;
+        redundant(self.sleep(e.index()), v, dependence) || branches.any(is_initial)
     }
 
     /// Reverses the n-th race (ll. 4-6).
@@ -383,7 +370,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         self.probe(e, v);
         let footprint = v.last().expect("a sequence ends in the event that was reversed").footprint;
         if touches_more(&self.trace, e, e2, &footprint) {
-            self.open.push(n);
+            self.settled.leave_open(n);
             if !self.optimal {
                 reversed(&self.trace, e, e2, v);
                 self.probe(e, v);
@@ -454,9 +441,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             self.sleeping.truncate(level.sleep);
             let event = self.trace.pop();
             self.sc.undo();
-            self.reversed = self.reversed.min(self.trace.races().len());
-            self.seen = self.seen.min(self.trace.len());
-            while self.open.pop_if(|race| *race >= self.reversed).is_some() {}
+            self.settled.taken_back(&self.trace);
             self.data_races.forget_from(self.trace.len());
             while self.bounded.pop_if(|length| *length > self.trace.len()).is_some() {}
             let parent = self.levels.last().expect("the empty prefix is never left").node;

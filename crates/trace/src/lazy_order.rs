@@ -2,7 +2,8 @@
 //!
 //! Two stores of the same bytes are ordered only if one of them is read. So the order of an execution is known when the
 //! execution is over, and it may differ from the order that the same events had in an execution with another suffix:
-//! clocks and races are computed for the whole trace at its end.
+//! clocks and races are computed at the end. They are kept up to the first event for which something has changed: that is
+//! new, or a store that is now read and was not, or the other way round.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,49 +17,81 @@
 
 use crate::action::{Action, Dependence, Footprint, access_footprint, overlap};
 use crate::reversal::notdep;
-use crate::trace::{Event, EventId, NONE, Race, Trace};
+use crate::trace::{Event, EventId, NONE, Race, Range, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Op};
 use smallvec::SmallVec;
 
+/// What is known of the execution before.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// For every event, the first event that reads what it wrote.
+    observer: Vec<u32>,
+    /// Who was noted as an observer, and of what, in the order of the observers.
+    log: Vec<(u32, u32)>,
+    /// The reads of so many events have been noted.
+    noted: usize,
+    /// The clocks and races of so many events are those of the present execution.
+    ordered: usize,
+}
+
+impl Known {
+    /// Events from this position on are taken back.
+    #[inline]
+    pub(crate) fn taken_back(&mut self, length: usize) {
+        self.noted = self.noted.min(length);
+        self.ordered = self.ordered.min(length);
+        while let Some((_, write)) = self.log.pop_if(|(reader, _)| *reader as usize >= length) {
+            self.observer[write as usize] = NONE;
+            self.ordered = self.ordered.min(write as usize);
+        }
+        self.observer.truncate(length);
+    }
+}
+
 impl Trace {
-    /// Computes the clocks and races of the whole trace.
+    /// Computes the clocks and races of the trace.
     pub fn order_lazily(&mut self) {
-        let observer = self.first_observers();
-        let events = std::mem::take(&mut self.events);
-        self.clocks.clear();
-        self.races.clear();
-        self.newest.fill(NONE);
-        for (id, event) in events.iter().enumerate() {
+        self.note_observers();
+        let from = self.known.ordered;
+        if let Some(event) = self.events.get(from) {
+            self.races.truncate(event.races as usize);
+            self.clocks.truncate(from * self.width);
+        }
+        for id in from..self.events.len() {
+            self.events[id].races = self.races.len() as u32;
+            let event = self.events[id];
             let id = id as u32;
-            self.start_clock(event.action.thread, id);
+            self.restart_clock(&event);
             self.add_edges(&event.op, event.woken_by.map(|e| e.index() as u32), id);
             if event.may_block() {
                 self.races.push(Race::MayBlock(EventId::new(id as usize)));
             }
             if event.action.footprint != Footprint::Nothing {
-                self.order_after_conflicts(&events, event, id, &observer);
+                self.order_after_conflicts(&event, id);
             }
-            self.newest[event.action.thread.index()] = id;
         }
-        self.events = events;
+        self.known.ordered = self.events.len();
     }
 
     /// For every store, the first event that reads it.
-    fn first_observers(&self) -> Vec<u32> {
-        let mut observer = vec![NONE; self.events.len()];
-        for e in (0..self.events.len()).map(EventId::new) {
+    fn note_observers(&mut self) {
+        let mut known = std::mem::take(&mut self.known);
+        known.observer.resize(self.events.len(), NONE);
+        for e in (known.noted..self.events.len()).map(EventId::new) {
             for access in self.exposed_reads(e) {
-                if let Some(write) = self.newest_write(e, access.addr.0, u32::from(access.size)) {
-                    let first = &mut observer[write.index()];
-                    if *first == NONE {
-                        *first = e.index() as u32;
-                    }
+                let Some(write) = self.newest_write(e, access.addr.0, u32::from(access.size)) else { continue };
+                let first = &mut known.observer[write.index()];
+                if *first == NONE {
+                    *first = e.index() as u32;
+                    known.log.push((e.index() as u32, write.index() as u32));
+                    known.ordered = known.ordered.min(write.index());
                 }
             }
         }
-        observer
+        known.noted = self.events.len();
+        self.known = known;
     }
 
     /// The newest event before `e` that writes some of these bytes; none if they are dead.
@@ -67,6 +100,9 @@ impl Trace {
             let overlaps = |access: &Access| overlap(addr, len, access.addr.0, u32::from(access.size));
             self.accesses(*f).any(|(access, done)| done.new.is_some() && overlaps(access))
         };
+        if let Some(mut chain) = self.chain_before(e) {
+            return chain.find(writes);
+        }
         let older = (0..e.index()).rev().map(EventId::new);
         older.take_while(|f| !self.frees(*f, addr, len)).find(writes)
     }
@@ -76,40 +112,97 @@ impl Trace {
         matches!(self.event(f).op, Op::Free { addr: start, size } if overlap(addr, len, start.0, size as u32))
     }
 
-    fn order_after_conflicts(&mut self, events: &[Event], event: &Event, id: u32, observer: &[u32]) {
-        for e in (0..id).rev() {
-            let older = &events[e as usize];
-            if self.is_known(older, id) {
-                continue;
-            }
-            let (a, b) = (&older.action.footprint, &event.action.footprint);
-            if !self.dependence.conflict(a, b) {
-                continue;
-            }
-            let (first, second) = (EventId::new(e as usize), EventId::new(id as usize));
-            let race = if self.dependence.is_soft(a, b) {
-                match observer[id as usize] {
-                    NONE => continue,
-                    o => Race::Observed(first, second, EventId::new(o as usize)),
-                }
-            } else {
-                Race::NonBlocking(first, second)
-            };
-            if !event.may_block() {
-                self.races.push(race);
-            }
-            self.join(id, e as usize);
+    fn order_after_conflicts(&mut self, event: &Event, id: u32) {
+        if self.chain_before(EventId::new(id as usize)).is_none() {
+            self.order_plain(event, id);
+        } else if self.check_chains {
+            let (at, known) = (id as usize * self.width, self.races.len());
+            let start: Vec<u32> = self.clocks[at..].to_vec();
+            self.order_chained(event, id);
+            let (clock, races) = (self.clocks[at..].to_vec(), self.races.split_off(known));
+            self.clocks[at..].copy_from_slice(&start);
+            self.order_plain(event, id);
+            assert_eq!(self.clocks[at..], clock[..], "chains give the clock of {event:?}");
+            assert_eq!(self.races[known..], races[..], "chains give the races of {event:?}");
+        } else {
+            self.order_chained(event, id);
         }
     }
 
+    /// The plain version: looks at every older event.
+    fn order_plain(&mut self, event: &Event, id: u32) {
+        for e in (0..id).rev() {
+            let older = self.events[e as usize];
+            if !self.is_known(&older, id)
+                && self.dependence.conflict(&older.action.footprint, &event.action.footprint)
+                && !self.is_unnoticed(&older, event, id)
+            {
+                self.order_after(e, &older, event, id);
+            }
+        }
+    }
+
+    /// The fast version: walks the chain of the bytes that are accessed. It ends at a write of all bytes of `e'` that every
+    /// older access to them is ordered before: not at a store that nobody reads, nor at one that commutes with others.
+    fn order_chained(&mut self, event: &Event, id: u32) {
+        let range = Range::of(&event.action.footprint);
+        let (granule, mut e) = event.first_link();
+        while e != NONE {
+            let older = self.events[e as usize];
+            let footprint = older.action.footprint;
+            let older_range = Range::of(&footprint);
+            let own = older.action.thread == event.action.thread;
+            if (range.writes || older_range.writes)
+                && range.overlaps(&older_range)
+                && (own || self.dependence.conflict(&footprint, &event.action.footprint))
+                && !self.is_unnoticed(&older, event, id)
+            {
+                if !own && !self.is_known(&older, id) {
+                    self.order_after(e, &older, event, id);
+                }
+                let orders_all = match footprint {
+                    Footprint::Store { addr, .. } => {
+                        self.dependence.is_hard(addr) || self.known.observer[e as usize] != NONE
+                    }
+                    footprint => !matches!(footprint, Footprint::Commute { .. }),
+                };
+                if orders_all && older_range.covers(&range) {
+                    return;
+                }
+            }
+            e = older.link(granule);
+        }
+    }
+
+    /// Whether two stores are not ordered because nobody reads the second.
+    #[inline]
+    fn is_unnoticed(&self, older: &Event, event: &Event, id: u32) -> bool {
+        self.known.observer[id as usize] == NONE
+            && self.dependence.is_soft(&older.action.footprint, &event.action.footprint)
+    }
+
+    fn order_after(&mut self, e: u32, older: &Event, event: &Event, id: u32) {
+        let (first, second) = (EventId::new(e as usize), EventId::new(id as usize));
+        let race = match self.known.observer[id as usize] {
+            o if o != NONE && self.dependence.is_soft(&older.action.footprint, &event.action.footprint) => {
+                Race::Observed(first, second, EventId::new(o as usize))
+            }
+            _ => Race::NonBlocking(first, second),
+        };
+        if !event.may_block() {
+            self.races.push(race);
+        }
+        self.join(id, e as usize);
+    }
+
     /// The events that read a store: those that access its bytes before the next write.
-    fn reads_of(&self, store: EventId) -> Vec<EventId> {
+    fn reads_of(&self, store: EventId) -> SmallVec<[EventId; 8]> {
         let (addr, len) = match self.event(store).action.footprint {
             Footprint::Store { len, addr } => (addr, len),
-            _ => return Vec::new(),
+            _ => return SmallVec::new(),
         };
         let touches = |access: &Access| overlap(addr, len, access.addr.0, u32::from(access.size));
-        let mut readers = Vec::new();
+        let mut readers = SmallVec::new();
         for f in (store.index() + 1..self.len()).map(EventId::new) {
             if self.exposed_reads(f).any(touches) {
                 readers.push(f);

@@ -5,6 +5,7 @@
 //! | `action.rs` | the conflict relation |
 //! | `trace.rs` | the execution, happens-before, races |
 //! | `reversal.rs` | sequences that reverse races |
+//! | `settled.rs` | races that need not be reversed again |
 //! | `lazy_order.rs` | happens-before and races with observers |
 //! | `blocking_race.rs` | races of events that can be blocked |
 //! | `weak_initials.rs` | weak initials and redundancy |
@@ -25,6 +26,7 @@ pub mod lazy_order;
 pub mod naive;
 pub mod reversal;
 pub mod session;
+pub mod settled;
 pub mod source_set;
 pub mod trace;
 pub mod wakeup_tree;

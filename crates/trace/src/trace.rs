@@ -16,6 +16,7 @@
 //! when an event is executed, and `lazy_order.rs` computes all clocks and races at the end.
 
 use crate::action::{Action, Dependence, Footprint, footprint, is_exposed, overlap};
+use crate::lazy_order::Known;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, entity};
 use selvedge_machine::{Access, Done, Op, ThreadId};
@@ -48,7 +49,7 @@ pub struct Event {
     /// Chains that it is in: granule and next older event there.
     links: [(u32, u32); 2],
     /// Races recorded before it.
-    races: u32,
+    pub(crate) races: u32,
     /// Where the accesses of an atomic section start in the list of all.
     section: u32,
     /// The event that ended its waiting, if it is a wake-up that was notified.
@@ -116,14 +117,14 @@ pub struct Trace {
     plain: usize,
     /// How many events have alternatives.
     choices: usize,
-    /// How many events other threads can enable or disable.
-    blocking: usize,
     /// How many events met bytes that were never written.
     uninitialised: usize,
     /// How many events are not simple accesses and yet touch something.
     irregular: usize,
     /// When events are dependent.
     pub dependence: Dependence,
+    /// With observers, what is known of the order of events.
+    pub(crate) known: Known,
     scratch: Vec<u32>,
     /// Compare the chains with the plain version at every event.
     pub check_chains: bool,
@@ -186,11 +187,6 @@ impl Trace {
         }
     }
 
-    /// Whether other threads can enable or disable some event.
-    pub fn has_blocking(&self) -> bool {
-        self.blocking > 0
-    }
-
     /// Whether some event met bytes that were never written: then values alone do not tell what an access does.
     pub fn has_uninitialised(&self) -> bool {
         self.uninitialised > 0
@@ -224,12 +220,16 @@ impl Trace {
 
     /// As `precedes_next_of` for the thread of an event, at that event.
     pub fn precedes_in_program_order(&self, e: EventId, f: EventId) -> bool {
-        let event = &self.events[f.index()];
-        let before = match event.previous {
+        self.predecessor_of(&self.events[f.index()]).is_some_and(|p| self.happens_before(e, p))
+    }
+
+    /// The event that an event happens after by program order alone.
+    #[inline]
+    fn predecessor_of(&self, event: &Event) -> Option<EventId> {
+        match event.previous {
             NONE => self.birth_of(event.action.thread),
             p => Some(EventId::new(p as usize)),
-        };
-        before.is_some_and(|p| self.happens_before(e, p))
+        }
     }
 
     /// The event before this one in its thread.
@@ -238,9 +238,9 @@ impl Trace {
         (previous != NONE).then(|| EventId::new(previous as usize))
     }
 
-    /// The newest event of a thread before a position.
-    pub fn last_of(&self, thread: ThreadId, before: EventId) -> Option<EventId> {
-        (0..before.index()).rev().map(EventId::new).find(|&f| self.events[f.index()].action.thread == thread)
+    /// The newest event of a thread: the last one, if the thread has ended.
+    pub fn last_of(&self, thread: ThreadId) -> Option<EventId> {
+        self.newest.get(thread.index()).filter(|&&e| e != NONE).map(|&e| EventId::new(e as usize))
     }
 
     /// The event that created a thread.
@@ -320,7 +320,6 @@ impl Trace {
         };
         self.plain += usize::from(event.is_plain());
         self.choices += usize::from(event.has_alternatives());
-        self.blocking += usize::from(event.may_block());
         self.find_conflicts(&event, id);
         self.link(&mut event, id);
         self.events.push(event);
@@ -342,6 +341,19 @@ impl Trace {
         }
         self.clocks[own] += 1;
         self.clocks[own]
+    }
+
+    /// As `start_clock`, for an event that has been executed already.
+    pub(crate) fn restart_clock(&mut self, event: &Event) {
+        let at = self.clocks.len();
+        match self.predecessor_of(event) {
+            Some(p) => {
+                let from = p.index() * self.width;
+                self.clocks.extend_from_within(from..from + self.width);
+            }
+            None => self.clocks.resize(at + self.width, 0),
+        }
+        self.clocks[at + event.action.thread.index()] = event.index;
     }
 
     /// Order that is not a race: spawn, join, wake-up.
@@ -512,10 +524,10 @@ impl Trace {
         self.clocks.truncate(self.events.len() * self.width);
         self.newest[event.action.thread.index()] = event.previous;
         self.races.truncate(event.races as usize);
+        self.known.taken_back(self.events.len());
         self.section_accesses.truncate(event.section as usize);
         self.plain -= usize::from(event.is_plain());
         self.choices -= usize::from(event.has_alternatives());
-        self.blocking -= usize::from(event.may_block());
         self.uninitialised -= usize::from(event.uninitialised);
         if event.links[0].0 == NONE {
             let touches = event.action.footprint != Footprint::Nothing;
@@ -531,6 +543,23 @@ impl Trace {
             self.birth[child.index()] = NONE;
         }
         event
+    }
+
+    /// The events before `e` that access the eight bytes around its own, newest first; `None` where the chains do not
+    /// tell everything.
+    pub fn chain_before(&self, e: EventId) -> Option<impl Iterator<Item = EventId> + '_> {
+        let event = &self.events[e.index()];
+        if self.irregular > 0 || event.links[0].0 == NONE || event.links[1].0 != NONE {
+            return None;
+        }
+        let (granule, mut next) = event.first_link();
+        Some(std::iter::from_fn(move || {
+            let now = next;
+            (now != NONE).then(|| {
+                next = self.events[now as usize].link(granule);
+                EventId::new(now as usize)
+            })
+        }))
     }
 
     /// The events that access the eight bytes around an address, newest first; `None` where the chains do not tell
@@ -554,8 +583,14 @@ impl Trace {
 }
 
 impl Event {
+    /// The first chain that it is in, and the next older event there.
     #[inline]
-    fn link(&self, granule: Granule) -> u32 {
+    pub(crate) fn first_link(&self) -> (Granule, u32) {
+        (Granule::new(self.links[0].0 as usize), self.links[0].1)
+    }
+
+    #[inline]
+    pub(crate) fn link(&self, granule: Granule) -> u32 {
         let key = granule.index() as u32;
         if self.links[0].0 == key { self.links[0].1 } else { self.links[1].1 }
     }

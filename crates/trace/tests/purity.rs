@@ -4,8 +4,10 @@
 //! A program's threads write and read three variables of two bits, take locks, and spin in ways that are pure always,
 //! under a condition, or never. Each thread leaves what it has read in a variable of its own. When all have ended, `main`
 //! reads at an address behind an object that encodes all final values, so that each outcome is a violation of its own.
+//! Other programs have loops that exchange what they have read, all of whose failing attempts may be cut off, or not.
 
-use selvedge_analysis::{Options as Passes, prepare};
+use selvedge_analysis::purity::Outcome;
+use selvedge_analysis::{Options as Passes, prepare_and_report};
 use selvedge_ir::{Module, parse_module};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
@@ -79,10 +81,11 @@ impl Body {
         self.line(&format!("store i32 {after}, @r{thread}, rlx"));
     }
 
-    /// A statement; one that does not spin, if it must not.
-    fn statement(&mut self, r: &mut Random, may_spin: bool) {
+    /// A statement of one of the first six kinds, which do not loop, or of one of the given kinds.
+    fn statement(&mut self, r: &mut Random, kinds: &Kinds) {
         let (v, w, k, l) = (r.var(), r.var(), r.below(3), r.below(3));
-        match r.below(if may_spin { 16 } else { 6 }) {
+        let kind = r.below(6 + kinds.end - kinds.start);
+        match if kind < 6 { kind } else { kind - 6 + kinds.start } {
             0..=2 => self.line(&format!("store i32 {k}, {v}, sc")),
             3 => {
                 let read = self.make("i32", &format!("load i32 {v}, sc"));
@@ -107,7 +110,15 @@ impl Body {
             12 => self.writes_sometimes(v, w, k, l),
             13 => self.test_and_test_and_set(v),
             14 => self.counts(v, k),
-            _ => self.carries(v, w, k),
+            15 => self.carries(v, w, k),
+            16 => self.exchanges(v, None, k),
+            17 => self.exchanges(v, Some(w), k),
+            18 => self.exchanges_what_was_found(v, k),
+            19 => self.reads_again_at_the_end(v, k),
+            20 => self.gives_up(v, k),
+            21 => self.gives_up_what_was_found(v, k, l),
+            22 => self.writes_a_node(v, k),
+            _ => self.writes_on_the_way(v, w, k),
         }
     }
 
@@ -223,6 +234,125 @@ impl Body {
         self.keep(&n);
     }
 
+    /// What is put in the place of a value.
+    fn changed(&mut self, value: &str, k: u64) -> String {
+        let more = self.make("i32", &format!("add i32 {value}, {}", k + 1));
+        self.make("i32", &format!("and i32 {more}, 3"))
+    }
+
+    fn try_exchange(&mut self, v: &str, expected: &str, new: &str) -> (String, String) {
+        let (old, done) = (self.name(), self.name());
+        self.line(&format!("{old}: i32, {done}: i1 = cas i32 {v}, {expected}, {new}, sc, sc"));
+        (old, done)
+    }
+
+    fn exchanges(&mut self, v: &str, other: Option<&str>, k: u64) {
+        let (start, end) = self.start();
+        let read = self.make("i32", &format!("load i32 {v}, sc"));
+        let base = match other {
+            Some(w) => {
+                let b = self.make("i32", &format!("load i32 {w}, sc"));
+                self.make("i32", &format!("add i32 {read}, {b}"))
+            }
+            None => read.clone(),
+        };
+        let new = self.changed(&base, k);
+        let (_, done) = self.try_exchange(v, &read, &new);
+        self.line(&format!("condbr {done}, {end}, {start}"));
+        self.block(&end);
+        self.keep(&read);
+    }
+
+    fn exchanges_what_was_found(&mut self, v: &str, k: u64) {
+        let before = self.name();
+        self.line(&format!("br {before}"));
+        self.block(&before);
+        let first = self.make("i32", &format!("load i32 {v}, sc"));
+        let (start, end) = self.start();
+        let (seen, found) = (self.name(), self.name());
+        self.line(&format!("{seen}: i32 = phi i32 [{before}: {first}], [{start}: {found}]"));
+        let new = self.changed(&seen, k);
+        let done = self.name();
+        self.line(&format!("{found}: i32, {done}: i1 = cas i32 {v}, {seen}, {new}, sc, sc"));
+        self.line(&format!("condbr {done}, {end}, {start}"));
+        self.block(&end);
+        self.keep(&seen);
+    }
+
+    fn reads_again_at_the_end(&mut self, v: &str, k: u64) {
+        let (before, next) = (self.name(), self.name());
+        self.line(&format!("br {before}"));
+        self.block(&before);
+        let first = self.make("i32", &format!("load i32 {v}, sc"));
+        let (start, end) = self.start();
+        let (seen, again) = (self.name(), self.name());
+        self.line(&format!("{seen}: i32 = phi i32 [{before}: {first}], [{next}: {again}]"));
+        let new = self.changed(&seen, k);
+        let (_, done) = self.try_exchange(v, &seen, &new);
+        self.line(&format!("condbr {done}, {end}, {next}"));
+        self.block(&next);
+        self.line(&format!("{again}: i32 = load i32 {v}, sc"));
+        self.line(&format!("br {start}"));
+        self.block(&end);
+        self.keep(&seen);
+    }
+
+    fn gives_up(&mut self, v: &str, k: u64) {
+        let (start, end) = self.start();
+        let next = self.name();
+        let read = self.make("i32", &format!("load i32 {v}, sc"));
+        let zero = self.make("i1", &format!("cmp eq i32 {read}, 0"));
+        self.line(&format!("condbr {zero}, {end}, {next}"));
+        self.block(&next);
+        let new = self.changed(&read, k);
+        let (_, done) = self.try_exchange(v, &read, &new);
+        self.line(&format!("condbr {done}, {end}, {start}"));
+        self.block(&end);
+        self.keep(&read);
+    }
+
+    fn gives_up_what_was_found(&mut self, v: &str, k: u64, l: u64) {
+        let (before, next) = (self.name(), self.name());
+        self.line(&format!("br {before}"));
+        self.block(&before);
+        let first = self.make("i32", &format!("load i32 {v}, sc"));
+        let (start, end) = self.start();
+        let (seen, found, done) = (self.name(), self.name(), self.name());
+        self.line(&format!("{seen}: i32 = phi i32 [{before}: {first}], [{next}: {found}]"));
+        let stop = self.make("i1", &format!("cmp eq i32 {seen}, {l}"));
+        self.line(&format!("condbr {stop}, {end}, {next}"));
+        self.block(&next);
+        let new = self.changed(&seen, k);
+        self.line(&format!("{found}: i32, {done}: i1 = cas i32 {v}, {seen}, {new}, sc, sc"));
+        self.line(&format!("condbr {done}, {end}, {start}"));
+        self.block(&end);
+        self.keep(&seen);
+    }
+
+    fn writes_a_node(&mut self, v: &str, k: u64) {
+        let node = self.make("ptr", "call @malloc(i64 8)");
+        let (start, end) = self.start();
+        let read = self.make("i32", &format!("load i32 {v}, sc"));
+        self.line(&format!("store i32 {read}, {node}"));
+        let new = self.changed(&read, k);
+        let (_, done) = self.try_exchange(v, &read, &new);
+        self.line(&format!("condbr {done}, {end}, {start}"));
+        self.block(&end);
+        let kept = self.make("i32", &format!("load i32 {node}"));
+        self.keep(&kept);
+    }
+
+    fn writes_on_the_way(&mut self, v: &str, w: &str, k: u64) {
+        let (start, end) = self.start();
+        let read = self.make("i32", &format!("load i32 {v}, sc"));
+        self.line(&format!("store i32 {read}, {w}, sc"));
+        let new = self.changed(&read, k);
+        let (_, done) = self.try_exchange(v, &read, &new);
+        self.line(&format!("condbr {done}, {end}, {start}"));
+        self.block(&end);
+        self.keep(&read);
+    }
+
     fn carries(&mut self, v: &str, w: &str, k: u64) {
         let (before, next) = (self.name(), self.name());
         self.line(&format!("br {before}"));
@@ -243,7 +373,13 @@ impl Body {
     }
 }
 
-fn program(seed: u64) -> String {
+/// The kinds of statements that a thread may have besides the first six.
+type Kinds = std::ops::Range<u64>;
+
+const SPINNING: Kinds = 6..16;
+const EXCHANGING: Kinds = 16..24;
+
+fn program(seed: u64, kinds: &Kinds) -> String {
     let mut r = Random::new(seed);
     let threads = 2 + r.below(2);
     let mut text = String::new();
@@ -258,8 +394,9 @@ fn program(seed: u64) -> String {
         let mut body = Body { text: String::new(), next: 0, thread };
         // The last thread never spins, so that the others have something to wait for.
         let last = thread + 1 == threads;
+        let kinds = if last { 6..6 } else { kinds.clone() };
         for _ in 0..if last { 4 } else { 1 + r.below(2) } {
-            body.statement(&mut r, !last);
+            body.statement(&mut r, &kinds);
         }
         let code = body.text;
         write!(text, "func @t{thread}(arg: ptr) -> ptr {{\nentry:\n{code}  ret null\n}}\n")
@@ -308,38 +445,52 @@ struct Found {
     outcomes: BTreeSet<String>,
     complete: u64,
     bounded: bool,
+    /// Loops whose failing attempts were cut off as such.
+    confirmed: usize,
 }
 
 const UNROLL: u32 = 5;
 
+/// Which treatments of loops are switched on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Treatment {
+    purity: bool,
+    awaits: bool,
+    dynamic: bool,
+    confirm: bool,
+}
+
 /// Explores a program; none if there are too many executions.
-fn found(text: &str, purity: bool, awaits: bool, dynamic: bool, reductions: Reductions) -> Option<Found> {
+fn found(text: &str, treatment: Treatment, reductions: Reductions) -> Option<Found> {
+    let Treatment { purity, awaits, dynamic, confirm } = treatment;
     let mut module: Module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let passes = Passes { purity, await_: awaits, verify: true, ..Passes::default() };
-    prepare(&mut module, &passes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let passes = Passes { purity, await_: awaits, confirm, confirm_exits: confirm, verify: true, ..Passes::default() };
+    let reports = prepare_and_report(&mut module, &passes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let confirmed = reports.iter().filter(|report| report.outcome == Outcome::Confirmed).count();
     let options = InterpOptions { unroll: Some(UNROLL), dynamic_purity: dynamic, ..InterpOptions::default() };
     let machine = Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let options = Options { all: true, max_executions: Some(20_000), reductions, ..Options::default() };
     let explored = explore(machine, &options, &mut |_| {});
     assert_eq!(explored.unsupported, None, "{text}");
-    explored.interruption.is_none().then(|| summary(&explored))
+    explored.interruption.is_none().then(|| summary(&explored, confirmed))
 }
 
-fn summary(explored: &Exploration) -> Found {
+fn summary(explored: &Exploration, confirmed: usize) -> Found {
     let is_outcome = |kind| !matches!(kind, ViolationKind::Livelock | ViolationKind::Deadlock);
     let violations = explored.violations.iter().map(|found| &found.violation);
     Found {
         outcomes: violations.filter(|v| is_outcome(v.kind)).map(|v| v.message.clone()).collect(),
         complete: explored.complete,
         bounded: !explored.bounds.is_empty(),
+        confirmed,
     }
 }
 
 /// The number of outcomes, if there are not too many executions to tell.
 fn check(seed: u64) -> Option<usize> {
-    let text = program(seed);
+    let text = program(seed, &SPINNING);
     let none = Reductions::NONE;
-    let unrolled = found(&text, false, false, false, none)?;
+    let unrolled = found(&text, Treatment::default(), none)?;
     let mut complete = None;
     for (purity, awaits, dynamic, reductions) in [
         (false, false, true, none),
@@ -351,7 +502,8 @@ fn check(seed: u64) -> Option<usize> {
         (true, true, true, Reductions::ALL),
     ] {
         let what = format!("purity {purity}, awaits {awaits}, dynamic {dynamic}, {reductions:?}, seed {seed}\n{text}");
-        let Some(with) = found(&text, purity, awaits, dynamic, reductions) else {
+        let treatment = Treatment { purity, awaits, dynamic, confirm: false };
+        let Some(with) = found(&text, treatment, reductions) else {
             panic!("there are more executions than without: {what}");
         };
         assert_eq!(with.outcomes, unrolled.outcomes, "{what}");
@@ -374,4 +526,37 @@ fn programs_that_spin_have_the_outcomes_that_unrolling_finds() {
     assert!(outcomes.len() as u64 > programs * 3 / 4, "only {} programs were small enough", outcomes.len());
     let telling = outcomes.iter().filter(|&&count| count > 1).count();
     assert!(telling as u64 > programs / 4, "only {telling} programs have several outcomes");
+}
+
+/// How many outcomes a program with loops that exchange has, and how many of these loops were found.
+fn check_exchanging(seed: u64) -> Option<(usize, usize)> {
+    let text = program(seed, &EXCHANGING);
+    let none = Reductions::NONE;
+    let unrolled = found(&text, Treatment::default(), none)?;
+    let mut confirmed = 0;
+    for (purity, dynamic, confirm, reductions) in [
+        (true, true, false, none),
+        (false, false, true, none),
+        (true, true, true, none),
+        (true, true, true, Reductions::ALL),
+    ] {
+        let treatment = Treatment { purity, awaits: purity, dynamic, confirm };
+        let what = format!("{treatment:?}, {reductions:?}, seed {seed}\n{text}");
+        let Some(with) = found(&text, treatment, reductions) else {
+            panic!("there are more executions than without: {what}");
+        };
+        assert_eq!(with.outcomes, unrolled.outcomes, "{what}");
+        confirmed = with.confirmed;
+    }
+    Some((unrolled.outcomes.len(), confirmed))
+}
+
+#[test]
+fn programs_that_confirm_what_they_read_have_the_outcomes_that_unrolling_finds() {
+    let asked = std::env::var("SELVEDGE_PURITY_PROGRAMS").ok().and_then(|number| number.parse().ok());
+    let programs = asked.unwrap_or(PROGRAMS);
+    let found: Vec<(usize, usize)> = (0..programs).filter_map(check_exchanging).collect();
+    assert!(found.len() as u64 > programs * 3 / 4, "only {} programs were small enough", found.len());
+    let telling = found.iter().filter(|(outcomes, confirmed)| *outcomes > 1 && *confirmed > 0).count();
+    assert!(telling as u64 > programs / 4, "only {telling} programs have several outcomes and such a loop");
 }

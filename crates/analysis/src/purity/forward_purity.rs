@@ -283,12 +283,12 @@ pub fn is_pure_call(module: &Module, callee: Callee) -> bool {
 fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
     match func.insts[inst].kind {
         InstKind::Await { retry: false, .. } => true,
-        InstKind::Load { ty, addr, order, .. } => order == Order::Plain || may_fault((module, func), addr, ty),
+        InstKind::Load { ty, addr, order, .. } => order == Order::Plain || may_fault(module, func, addr, ty),
         InstKind::Await { access: AwaitKind::Load, ty, addr, order, .. } => {
-            order == Order::Plain || may_fault((module, func), addr, ty)
+            order == Order::Plain || may_fault(module, func, addr, ty)
         }
         InstKind::Rmw { ty, addr, .. } | InstKind::Cas { ty, addr, .. } | InstKind::Await { ty, addr, .. } => {
-            may_fault((module, func), addr, ty)
+            may_fault(module, func, addr, ty)
         }
         InstKind::Binary { .. } => !dce::is_removable(&func.insts[inst].kind),
         _ => false,
@@ -296,8 +296,7 @@ fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether an atomic access can go wrong: only one within a global variable cannot.
-fn may_fault(context: (&Module, &Function), addr: Operand, ty: Type) -> bool {
-    let (module, func) = context;
+pub fn may_fault(module: &Module, func: &Function, addr: Operand, ty: Type) -> bool {
     let (base, (index, scale), offset) = match definition(func, addr) {
         Some((&InstKind::PtrAdd { base, index, scale, offset }, _)) => (base, (index, scale), offset),
         _ => (addr, (Operand::Const(0), 0), 0),

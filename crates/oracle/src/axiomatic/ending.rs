@@ -13,8 +13,8 @@
 //! - a *use after free*: an access to an object that does not happen before every `free` of it; and a *double free*: two
 //!   frees of an object;
 //! - a *deadlock* or *livelock*: threads wait forever, which is so if the graph is not stale, the process has not ended,
-//!   and no thread was cut off. It is a livelock if a thread waits for the value of a variable, and a deadlock if all
-//!   wait for locks or the end of threads.
+//!   and no thread was cut off or would try again from elsewhere. It is a livelock if a thread waits for the value of a
+//!   variable, and a deadlock if all wait for locks or the end of threads.
 
 use super::enumerate::Location;
 use super::execution::Execution;
@@ -144,7 +144,12 @@ fn life_error(
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
-    if machine.exited() || is_stale(graph) || threads(graph).any(cut_off) {
+    // Who would give up and try again from elsewhere might get on then.
+    let gives_up = |thread| {
+        machine.status(thread) == Status::Ready
+            && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+    };
+    if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
     }
     let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready);

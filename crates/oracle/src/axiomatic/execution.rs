@@ -5,7 +5,7 @@
 //! events, the creation of a thread before its events, and these before a join of it; and it is transitive.
 
 use super::graph::{Event, EventRef, Graph, Kind, Source};
-use super::relation::{MAX_EVENTS, Relation, Set};
+use super::relation::{Relation, Set};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{Addr, ThreadId};
 
@@ -47,18 +47,18 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// The relations of a graph over these locations. The graph must be small enough: see [`Execution::size`].
+    /// The relations of a graph over these locations. Panics if there are more than
+    /// [`MAX_EVENTS`](super::relation::MAX_EVENTS) events.
     pub fn new(graph: &Graph, locations: &[Addr]) -> Execution {
         let inits = locations.iter().map(|_| None);
         let events = graph.events().map(|(at, event)| Some((at, *event)));
         let nodes: Vec<Option<(EventRef, Event)>> = inits.chain(events).collect();
-        assert!(nodes.len() <= MAX_EVENTS, "the enumerator refuses larger graphs");
         let numbers = Numbers::new(graph, locations);
         let mut execution = Execution::without_relations(nodes);
         execution.classify(locations.len());
         execution.po = program_order(graph, &numbers);
         execution.communicate(graph, &numbers);
-        execution.compare(locations);
+        execution.compare(graph, &numbers);
         execution
     }
 
@@ -68,7 +68,7 @@ impl Execution {
     }
 
     fn without_relations(nodes: Vec<Option<(EventRef, Event)>>) -> Execution {
-        let (none, empty) = (Set::default(), Relation::default());
+        let (none, empty) = (Set::new(nodes.len()), Relation::new(nodes.len()));
         Execution {
             nodes,
             reads: none,
@@ -137,24 +137,28 @@ impl Execution {
         self.fr = self.rf.inverse().seq(self.co);
     }
 
-    fn compare(&mut self, locations: &[Addr]) {
-        let addr = |n: usize| match &self.nodes[n] {
-            None => Some(locations[n]),
-            Some((_, event)) => event.kind.addr(),
-        };
-        let thread = |n: usize| self.nodes[n].map(|(at, _)| at.thread);
-        let (mut loc, mut ext) = (Relation::default(), Relation::default());
-        for a in 0..self.nodes.len() {
-            for b in 0..self.nodes.len() {
-                if addr(a).is_some() && addr(a) == addr(b) {
-                    loc.insert(a, b);
-                }
-                if thread(a) != thread(b) {
-                    ext.insert(a, b);
+    fn compare(&mut self, graph: &Graph, numbers: &Numbers<'_>) {
+        let none = Set::new(self.nodes.len());
+        let mut everything = none;
+        let mut of_location = vec![none; numbers.locations.len()];
+        let mut of_thread = vec![none; graph.threads.len()];
+        for (n, node) in self.nodes.iter().enumerate() {
+            everything.insert(n);
+            match node {
+                None => of_location[n].insert(n),
+                Some((at, event)) => {
+                    of_thread[at.thread.index()].insert(n);
+                    event.kind.addr().into_iter().for_each(|addr| of_location[numbers.init(addr)].insert(n));
                 }
             }
         }
-        (self.loc, self.ext) = (loc, ext);
+        for set in of_location {
+            self.loc = self.loc | Relation::product(set, set);
+        }
+        self.ext = Relation::product(everything, everything);
+        for set in of_thread {
+            self.ext = self.ext - Relation::product(set, set);
+        }
     }
 }
 
@@ -183,13 +187,17 @@ impl<'a> Numbers<'a> {
     fn source(&self, addr: Addr, from: Source) -> usize {
         match from {
             Source::Write(at) => self.of(at),
-            Source::Init => self.locations.iter().position(|&other| other == addr).expect("every location is listed"),
+            Source::Init => self.init(addr),
         }
+    }
+
+    fn init(&self, addr: Addr) -> usize {
+        self.locations.iter().position(|&other| other == addr).expect("every location is listed")
     }
 }
 
 fn program_order(graph: &Graph, numbers: &Numbers<'_>) -> Relation {
-    let mut po = Relation::default();
+    let mut po = Relation::new(Execution::size(graph, numbers.locations));
     let of_thread = |thread: ThreadId| {
         let events = graph.threads[thread.index()].len() as u32;
         (0..events).map(move |index| EventRef { thread, index })

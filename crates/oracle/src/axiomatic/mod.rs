@@ -10,6 +10,7 @@
 //! | `ending.rs` | how a maximal graph ends: complete or blocked, final state, errors |
 //! | `key.rs` | names for graphs, to compare those of different explorers |
 //! | `render.rs` | graphs as text |
+//! | `generate.rs` | random programs that are small enough |
 //!
 //! Programs with accesses that overlap in part, with condition variables or with atomic sections are refused: these have
 //! no meaning in the models.
@@ -17,6 +18,7 @@
 pub mod ending;
 pub mod enumerate;
 pub mod execution;
+pub mod generate;
 pub mod graph;
 pub mod key;
 pub mod models;

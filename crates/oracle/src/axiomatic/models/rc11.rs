@@ -18,8 +18,8 @@ use crate::axiomatic::relation::Relation;
 
 /// What RC11 executions satisfy.
 pub const AXIOMS: &[Axiom] = &[
-    Axiom { name: "coherence", holds: coherence },
     Axiom { name: "atomicity", holds: atomicity },
+    Axiom { name: "coherence", holds: coherence },
     Axiom { name: "sc", holds: sc },
     Axiom { name: "no thin air", holds: no_thin_air },
 ];
@@ -31,6 +31,9 @@ pub(super) fn coherence(x: &Execution) -> bool {
 
 /// SC: `acyclic(psc_base ∪ psc_F)`.
 fn sc(x: &Execution) -> bool {
+    if x.seq_cst.is_empty() {
+        return true;
+    }
     let (hb, eco) = (hb(x), eco(x));
     (psc_base(x, hb) | psc_f(x, hb, eco)).is_acyclic()
 }

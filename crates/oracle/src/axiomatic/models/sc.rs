@@ -6,7 +6,7 @@ use super::{Axiom, atomicity};
 use crate::axiomatic::execution::Execution;
 
 /// What sequentially consistent executions satisfy.
-pub const AXIOMS: &[Axiom] = &[Axiom { name: "order", holds: order }, Axiom { name: "atomicity", holds: atomicity }];
+pub const AXIOMS: &[Axiom] = &[Axiom { name: "atomicity", holds: atomicity }, Axiom { name: "order", holds: order }];
 
 /// `acyclic(po ∪ rf ∪ co ∪ fr)`.
 fn order(x: &Execution) -> bool {

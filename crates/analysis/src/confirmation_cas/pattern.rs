@@ -1,0 +1,180 @@
+//! The shape of a confirmation-CAS loop: an attempt, an exchange that ends it, and nothing on the way back.
+
+use super::source::{self, Source};
+use super::{Declined, Scene};
+use crate::purity::forward_purity::{is_pure_call, out_edges};
+use crate::purity::guards::{comparison, original};
+use crate::purity::private_store::leaves_nothing;
+use crate::purity::report::Words;
+use selvedge_ir::{Block, CmpOp, EntityRef, Inst, InstKind, LocId, Operand};
+
+/// An exchange whose failure leads back to the header, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// The block of the exchange.
+    pub block: Block,
+    /// The exchange.
+    pub exchange: Inst,
+    /// Where control goes if it succeeds.
+    pub onward: Block,
+    /// The blocks on the way back to the header, which are there for nothing else.
+    pub back: Vec<Block>,
+}
+
+/// A confirmation-CAS loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// The loop's header.
+    pub header: Block,
+    /// Exchange and way back.
+    pub attempt: Attempt,
+    /// Where the expected value comes from.
+    pub source: Source,
+}
+
+/// The way from a failed exchange to the loop's header; none if it does not lead there.
+pub fn way_back(scene: &Scene<'_>, block: Block, exchange: Inst) -> Option<Result<Attempt, Declined>> {
+    let func = scene.context.func;
+    let this = scene.context.this;
+    let data = &func.insts[exchange];
+    let InstKind::Cas { ty, expected, .. } = data.kind else { return None };
+    let old = Operand::Value(func.result(exchange));
+    let (fails, succeeds) =
+        (comparison(func, CmpOp::Ne, ty, old, expected), comparison(func, CmpOp::Eq, ty, old, expected));
+    let (Ok(fails), Ok(succeeds), Ok(edges)) = (fails, succeeds, out_edges(func, block)) else { return None };
+    let to = |condition| edges.iter().find(|(_, taken)| *taken == condition).map(|&(to, _)| to);
+    let (Some(mut at), Some(onward)) = (to(fails), to(succeeds)) else {
+        let why = match edges.len() {
+            1 => "the loop goes on whether or not the exchange succeeds",
+            _ => "what follows depends on more than whether the exchange succeeds",
+        };
+        return Some(Err(Declined { why: why.to_owned(), loc: data.loc }));
+    };
+    let mut back = Vec::new();
+    let mut from = block;
+    while at != this.header {
+        if !this.contains(at) {
+            return None;
+        }
+        let last = func.terminator(at)?;
+        let InstKind::Br { dest } = func.insts[last].kind else {
+            let why = "what follows a failed exchange depends on something else".to_owned();
+            return Some(Err(Declined { why, loc: func.insts[last].loc }));
+        };
+        if scene.context.cfg.preds(at) != [from] {
+            return Some(Err(another_way(func.insts[last].loc)));
+        }
+        back.push(at);
+        (from, at) = (at, dest);
+    }
+    Some(Ok(Attempt { block, exchange, onward, back }))
+}
+
+fn another_way(loc: LocId) -> Declined {
+    Declined { why: "the loop also goes round in another way".to_owned(), loc }
+}
+
+/// Whether failing attempts change nothing and can be cut off.
+pub fn recognise(scene: &Scene<'_>, attempt: Attempt, source: Source) -> Result<Pattern, Declined> {
+    let this = scene.context.this;
+    let func = scene.context.func;
+    let latch = attempt.back.last().copied().unwrap_or(attempt.block);
+    if let Some(&other) = this.latches.iter().find(|&&other| other != latch) {
+        let loc = func.terminator(other).map_or(func.loc, |last| func.insts[last].loc);
+        return Err(another_way(loc));
+    }
+    has_whole_bytes(scene, attempt.exchange)?;
+    is_atomic(scene, source)?;
+    carries_nothing(scene, &attempt, source, latch)?;
+    writes_nothing(scene, &attempt, source)?;
+    source::may_move_in(scene, source, &attempt)?;
+    Ok(Pattern { header: this.header, attempt, source })
+}
+
+/// The machine waits for conditions on whole bytes only.
+fn has_whole_bytes(scene: &Scene<'_>, exchange: Inst) -> Result<(), Declined> {
+    let data = &scene.context.func.insts[exchange];
+    match data.kind {
+        InstKind::Cas { ty, .. } if !matches!(ty.bits(), 8 | 16 | 32 | 64) => {
+            Err(Declined { why: format!("an {ty} is exchanged"), loc: data.loc })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_atomic(scene: &Scene<'_>, source: Source) -> Result<(), Declined> {
+    let data = &scene.context.func.insts[source.load()];
+    match data.kind {
+        InstKind::Load { order, .. } if order.is_atomic() => Ok(()),
+        _ => Err(Declined { why: "the load is not atomic".to_owned(), loc: data.loc }),
+    }
+}
+
+/// The local state at the header is the same after a failing attempt, but for the expected value.
+fn carries_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source, latch: Block) -> Result<(), Declined> {
+    let func = scene.context.func;
+    for phi in func.phis(scene.context.this.header) {
+        let InstKind::Phi { args, .. } = &func.insts[phi].kind else { continue };
+        let carried = args.iter().find(|(block, _)| *block == latch).map_or(Operand::Undef, |&(_, arg)| arg);
+        let own = Operand::Value(func.result(phi));
+        let is_expected = matches!(source, Source::Carried { phi: expected, .. } if expected == phi);
+        if carried != own && !is_expected && original(func, carried) != own {
+            let name = &func.values[func.result(phi)].name;
+            let name = if name.is_empty() { "a local variable" } else { name };
+            let loc = func.insts[attempt.exchange].loc;
+            return Err(Declined { why: format!("{name} changes with each attempt"), loc });
+        }
+    }
+    Ok(())
+}
+
+/// An attempt that fails has written nothing that matters.
+fn writes_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source) -> Result<(), Declined> {
+    let func = scene.context.func;
+    let this = scene.context.this;
+    for &block in &this.blocks {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            let is_back = attempt.back.contains(&block);
+            match &data.kind {
+                _ if inst == attempt.exchange => {}
+                kind if kind.is_pure() || kind.is_terminator() => {}
+                InstKind::Binary { .. } => {}
+                InstKind::Load { .. } if !is_back || is_read_again(source, inst) => {}
+                InstKind::Fence { .. } if !is_back => {}
+                InstKind::Call { callee, .. } if is_pure_call(scene.context.module, *callee) => {}
+                InstKind::Store { .. } if leaves_nothing(&scene.context, inst) => {}
+                _ => return Err(Declined { why: act(scene, inst), loc: data.loc }),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_read_again(source: Source, load: Inst) -> bool {
+    matches!(source, Source::Carried { again: Some(again), .. } if again == load)
+}
+
+/// What an instruction does, in words.
+fn act(scene: &Scene<'_>, inst: Inst) -> String {
+    let words = Words { module: scene.context.module, func: scene.context.func };
+    match scene.context.func.insts[inst].kind {
+        InstKind::Cas { .. } => {
+            format!("{} is exchanged as well", words.path(inst).unwrap_or_else(|| "memory".to_owned()))
+        }
+        InstKind::Store { .. } => format!("{}, and others or later attempts may see it", words.act(inst)),
+        InstKind::Load { .. } => "something is read after a failed exchange".to_owned(),
+        InstKind::Fence { .. } => "a fence follows a failed exchange".to_owned(),
+        _ => words.act(inst),
+    }
+}
+
+/// Where the loop can be left other than by a successful exchange.
+pub fn exits(scene: &Scene<'_>, pattern: &Pattern) -> Vec<LocId> {
+    let func = scene.context.func;
+    let exits = scene.context.this.exits.iter();
+    let others = exits.filter(|&&(from, to)| (from, to) != (pattern.attempt.block, pattern.attempt.onward));
+    let mut blocks: Vec<Block> = others.map(|&(from, _)| from).collect();
+    blocks.sort_by_key(|block| block.index());
+    blocks.iter().filter_map(|&block| Some(func.insts[func.terminator(block)?].loc)).collect()
+}
