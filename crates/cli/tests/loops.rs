@@ -52,7 +52,7 @@ fn programs_that_spin_have_the_expected_verdicts() {
         let expectations = text.lines().filter_map(|line| line.strip_prefix("// EXPECT "));
         let mut count = 0;
         for (reductions, expected) in expectations.filter_map(|line| line.split_once(": ")) {
-            let report = selvedge(&program, &["check", "--reductions", reductions, "--json", "-"]).json();
+            let report = selvedge(&program, &["check", "--engine", "trace", "--reductions", reductions, "--json", "-"]).json();
             let found = match report["violations"][0]["kind"].as_str() {
                 Some(kind) => format!("violation {kind}"),
                 None => {
