@@ -77,6 +77,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
 struct Habits {
     /// Some read of it waits for a condition.
     awaited: bool,
+    /// So does some read-modify-write of it, and not to confirm a speculative read.
+    awaited_rmw: bool,
     /// Some of its writes are not ordered by program order and reads-from.
     unordered: bool,
     /// Some read of it is speculative.
@@ -94,7 +96,7 @@ impl Habits {
 
     /// Whether speculative reads are treated as such.
     fn speculates(self) -> bool {
-        self.in_place() && !self.irregular
+        self.in_place() && !self.irregular && !self.awaited_rmw
     }
 }
 
@@ -467,7 +469,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let order = access.order;
         let e = graph.add(Event { loc, rf, base: rf, locked, order, confirms: access.confirms, ..draft });
         if access.until.is_some() {
-            self.note(loc, |habits| habits.awaited = true);
+            self.note(loc, |habits| {
+                habits.awaited = true;
+                habits.awaited_rmw |= locked && only.is_none();
+            });
         }
         if access.speculative.is_some() {
             self.note(loc, |habits| habits.speculative = true);
@@ -630,18 +635,18 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             return Ok(Go::On);
         }
         self.catch_up()?;
-        let mut taken = false;
         for r in waiting {
             let access = self.pending_access(r);
             let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
             graph.reread(r, write);
             let flags = self.value_has_changed(r, &access);
             if flags.exclusive && !flags.blocked {
-                if taken {
+                let graph = self.graph();
+                let takes = |&x: &EventId| x != r && graph.event(x).rf == write && graph.event(x).exclusive;
+                if graph.location(loc).reads.iter().any(takes) {
                     // Two read-modify-writes cannot both read from it: which one does would have to be explored.
                     self.note(loc, |habits| (habits.awaited, habits.unordered) = (true, true));
                 }
-                taken = true;
             }
             self.has_read(r, &access)?;
         }

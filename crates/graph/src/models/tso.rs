@@ -8,6 +8,7 @@ use super::{Model, Scratch};
 use crate::event::{Event, EventId, Kind};
 use crate::graph::Graph;
 use selvedge_ir::Order;
+use selvedge_machine::ThreadId;
 
 /// x86-TSO.
 pub struct Tso;
@@ -55,13 +56,19 @@ fn is_strong(event: &Event) -> bool {
 fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
     let event = graph.event(e);
     if event.kind == Kind::Join {
-        graph.last(event.other()).into_iter().for_each(|last| scratch.visit(last));
+        // Whatever the other thread has written is in memory when it has ended.
+        nearest(graph, event.other(), graph.thread(event.other()), false, scratch);
     }
-    let overtakes = event.is_read() && !event.locked;
-    let own = graph.thread(event.thread);
+    let own = &graph.thread(event.thread)[..event.index as usize - 1];
+    nearest(graph, event.thread, own, event.is_read() && !event.locked, scratch);
+}
+
+/// Visits the last events of a thread's first ones that stand for all of them; without delayed writes, if these may be
+/// overtaken.
+fn nearest(graph: &Graph, thread: ThreadId, first: &[EventId], overtakes: bool, scratch: &mut Scratch) {
     let mut seen = false;
     let mut delayed = overtakes;
-    for &x in own[..event.index as usize - 1].iter().rev() {
+    for &x in first.iter().rev() {
         let before = graph.event(x);
         if is_strong(before) {
             scratch.visit(x);
@@ -78,7 +85,7 @@ fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
             }
         }
     }
-    if let Some(birth) = graph.birth(event.thread) {
+    if let Some(birth) = graph.birth(thread) {
         scratch.visit(birth);
     }
 }
