@@ -8,7 +8,7 @@
 //! The recursion of the paper is the order in which entries are taken: the newest first.
 
 use crate::backward;
-use crate::event::{Event, EventId, INIT, Kind, LocId};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId};
 use crate::graph::Graph;
 use crate::models::{Model, Scratch};
 use crate::runner::Runner;
@@ -22,6 +22,8 @@ use selvedge_trace::session::{Over, Session};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 
+mod speculative;
+
 /// Something that is left to explore.
 #[derive(Clone, Copy, Debug)]
 enum Todo {
@@ -33,6 +35,8 @@ enum Todo {
     Choice { event: EventId, choice: u64 },
     /// A write revisits a read.
     Back { write: EventId, read: EventId },
+    /// A speculative read takes what another one has read, which waits for it.
+    Speculate { read: EventId, write: EventId, other: EventId },
 }
 
 /// A graph and what is left to explore of it.
@@ -75,12 +79,22 @@ struct Habits {
     awaited: bool,
     /// Some of its writes are not ordered by program order and reads-from.
     unordered: bool,
+    /// Some read of it is speculative.
+    speculative: bool,
+    /// Speculative reads of it are used in a way that the theorem does not cover: a value is written twice, or the
+    /// thread does something else than read before it confirms.
+    irregular: bool,
 }
 
 impl Habits {
     /// Whether reads may be read again in place: only if writes are ordered.
     fn in_place(self) -> bool {
-        !(self.awaited && self.unordered)
+        !((self.awaited || self.speculative) && self.unordered)
+    }
+
+    /// Whether speculative reads are treated as such.
+    fn speculates(self) -> bool {
+        self.in_place() && !self.irregular
     }
 }
 
@@ -152,6 +166,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 Some(Todo::Place { write, position }) => self.place(write, position)?,
                 Some(Todo::Choice { event, choice }) => self.choose(event, choice),
                 Some(Todo::Back { write, read }) => self.revisit(write, read)?,
+                Some(Todo::Speculate { read, write, other }) => self.speculate(read, write, other)?,
                 None => {
                     let frame = self.frames.pop().expect("there is a frame");
                     self.spare.push(frame);
@@ -213,6 +228,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     /// `next_P`: the first thread, in the order of their numbers, that can add an event. A read-modify-write whose read
     /// has been added comes first of all.
     fn next_thread(&mut self) -> Result<Option<ThreadId>, Over> {
+        if let Some(thread) = self.speculating() {
+            return Ok(Some(thread));
+        }
         let graph = &self.frames.last().expect("there is a graph").graph;
         let machine = &self.runner.machine;
         let mut first = None;
@@ -272,9 +290,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
     fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
-        let before = self.in_place(loc);
+        let before = (self.in_place(loc), self.speculates(loc));
         change(&mut self.habits[loc.index()]);
-        self.restart |= before != self.in_place(loc);
+        self.restart |= before != (self.in_place(loc), self.speculates(loc));
     }
 
     fn can_go(&self, thread: ThreadId) -> bool {
@@ -440,40 +458,43 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Adds a read (line 14).
     fn read(&mut self, thread: ThreadId, access: &Access, loc: LocId) -> Result<Go, Over> {
+        let only = self.confirmed_source(thread, access, loc);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
-        let value = graph.written(loc, rf);
         let draft = graph.draft(thread, Kind::Read);
-        let flags = Flags::of(access, value);
         let locked = !matches!(access.kind, AccessKind::Load);
-        let e = graph.add(Event {
-            loc,
-            rf,
-            base: rf,
-            value,
-            locked,
-            exclusive: flags.exclusive,
-            blocked: flags.blocked,
-            order: flags.order,
-            ..draft
-        });
+        let order = access.order;
+        let e = graph.add(Event { loc, rf, base: rf, locked, order, confirms: access.confirms, ..draft });
         if access.until.is_some() {
             self.note(loc, |habits| habits.awaited = true);
         }
+        if access.speculative.is_some() {
+            self.note(loc, |habits| habits.speculative = true);
+        }
         let lowest = self.lower_bound(e);
-        for position in lowest..newest {
+        for position in lowest..=newest {
             let graph = self.graph();
             let write = graph.location(loc).write_at(position);
+            if only.is_some_and(|only| write != only) {
+                continue;
+            }
             let error = write == INIT && graph.location(loc).uninitialised && !access.raw;
             let fails = || !error && Flags::of(access, graph.written(loc, write)).blocked;
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
-            if self.options.reductions.stale && access.until.is_some() && fails() {
+            if position < newest && self.options.reductions.stale && access.until.is_some() && fails() {
                 continue;
+            }
+            if let Some(other) = self.rival(e, access, write) {
+                self.plan_speculation(e, access, write, other);
+                continue;
+            }
+            if position == newest {
+                return self.set_source(e, access, write);
             }
             self.frame().todo.push(Todo::Source { read: e, write });
         }
-        self.has_read(e, access)
+        Ok(Go::Back)
     }
 
     /// A read reads from another write than the coherence-last one (line 15).
@@ -481,14 +502,35 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         self.cut_behind(read);
         self.catch_up()?;
         let access = self.pending_access(read);
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
-        graph.set_rf(read, write);
-        let flags = Flags::of(&access, graph.event(read).value);
-        graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
+        self.reads_from(read, &access, write);
+        let graph = &self.frames.last().expect("there is a graph").graph;
         if !Mo::consistent(graph, &mut self.scratch) {
             return Ok(Go::Back);
         }
         self.has_read(read, &access)
+    }
+
+    fn set_source(&mut self, read: EventId, access: &Access, write: EventId) -> Result<Go, Over> {
+        self.reads_from(read, access, write);
+        self.has_read(read, access)
+    }
+
+    /// Makes a read read from a write.
+    fn reads_from(&mut self, read: EventId, access: &Access, write: EventId) {
+        self.frame().graph.set_rf(read, write);
+        self.value_has_changed(read, access);
+    }
+
+    /// What the value that a read has got makes of it.
+    fn value_has_changed(&mut self, read: EventId, access: &Access) -> Flags {
+        let Event { loc, thread, value, .. } = *self.graph().event(read);
+        let speculative =
+            access.speculative.is_some() && self.speculates(loc) && self.is_speculative(thread, access, value);
+        let flags = Flags::of(access, value);
+        let graph = &mut self.frame().graph;
+        graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
+        graph.set_speculative(read, speculative);
+        flags
     }
 
     /// What follows from what a read reads.
@@ -531,6 +573,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 self.note(loc, |habits| habits.unordered = true);
             }
         }
+        self.check_regularity(e);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         match source {
             Some(source) if source == newest => {}
@@ -592,8 +635,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             let access = self.pending_access(r);
             let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
             graph.reread(r, write);
-            let flags = Flags::of(&access, graph.event(r).value);
-            graph.set_flags(r, flags.exclusive, flags.blocked, flags.order);
+            let flags = self.value_has_changed(r, &access);
             if flags.exclusive && !flags.blocked {
                 if taken {
                     // Two read-modify-writes cannot both read from it: which one does would have to be explored.
@@ -644,9 +686,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         self.has_read(read, &access)
     }
 
-    /// A write revisits a read (Algorithm 2, line 5): a graph of its own.
-    fn revisit(&mut self, write: EventId, read: EventId) -> Result<Go, Over> {
-        self.cut_behind(write);
+    /// Makes a graph of what a revisit of a read by another event keeps, with the names that both have there.
+    fn make_frame(&mut self, read: EventId, write: EventId) -> Result<(EventId, EventId), Over> {
         let mut new = self.spare.pop().unwrap_or_default();
         new.todo.clear();
         let graph = &self.frames.last().expect("there is a graph").graph;
@@ -657,17 +698,22 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         self.frames.push(new);
         self.catch_up()?;
         for n in 0..self.waiting.len() {
-            let access = self.pending_access(self.waiting[n]);
-            let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
-            let flags = Flags::of(&access, graph.event(self.waiting[n]).value);
-            debug_assert!(flags.blocked, "a read that was read again in place has waited before");
-            graph.set_flags(self.waiting[n], flags.exclusive, flags.blocked, flags.order);
+            let waiting = self.waiting[n];
+            if self.graph().event(waiting).rf != BOTTOM {
+                let flags = self.value_has_changed(waiting, &self.pending_access(waiting));
+                debug_assert!(flags.blocked, "a read that was read again in place has waited before");
+            }
         }
+        Ok((read, write))
+    }
+
+    /// A write revisits a read (Algorithm 2, line 5): a graph of its own.
+    fn revisit(&mut self, write: EventId, read: EventId) -> Result<Go, Over> {
+        self.cut_behind(write);
+        let (read, write) = self.make_frame(read, write)?;
         let access = self.pending_access(read);
+        self.reads_from(read, &access, write);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
-        graph.set_rf(read, write);
-        let flags = Flags::of(&access, graph.event(read).value);
-        graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         let loc = graph.event(read).loc;
         let newest = graph.newest(loc);
         let w = *graph.event(write);

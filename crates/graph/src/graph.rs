@@ -227,6 +227,7 @@ impl Graph {
             locked: false,
             blocked: false,
             speculative: false,
+            confirms: false,
             order: selvedge_ir::Order::Plain,
             loc: LocId::new(0),
             value: 0,
@@ -274,6 +275,19 @@ impl Graph {
     pub fn reread(&mut self, read: EventId, write: EventId) {
         self.changes.push(Change { read, before: self.events[read.index()] });
         self.change_rf(read, write);
+    }
+
+    /// Makes a speculative read wait for the confirmation of another one.
+    pub fn wait_for(&mut self, read: EventId, other: EventId) {
+        self.change_rf(read, BOTTOM);
+        let event = &mut self.events[read.index()];
+        event.base = other;
+        event.blocked = true;
+    }
+
+    /// Says whether a read is speculative.
+    pub fn set_speculative(&mut self, read: EventId, speculative: bool) {
+        self.events[read.index()].speculative = speculative;
     }
 
     /// The flags of an event that depend on what it reads.
@@ -425,7 +439,9 @@ impl Graph {
             let location = &into.locations[into.events[r.index()].loc.index()];
             // The write that revisits comes later.
             let last = location.co.iter().rev().copied().find(|&w| w != names[write.index()]);
-            into.change_rf(r, last.unwrap_or(INIT));
+            let base = into.events[r.index()].base;
+            let speculative = base.is_event() && into.events[base.index()].is_read();
+            into.change_rf(r, if speculative { BOTTOM } else { last.unwrap_or(INIT) });
         }
         into.events[names[write.index()].index()].executed = into.executed.len() as u32;
     }

@@ -55,3 +55,11 @@ fn reads_are_read_again_in_place() {
         eprintln!("{name} done");
     }
 }
+
+#[test]
+fn confirmations_are_explored_one_at_a_time() {
+    for name in PROFILES {
+        check(name, Reductions::ALL);
+        eprintln!("{name} done");
+    }
+}
