@@ -59,7 +59,7 @@ pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) ->
     let await_ = has(reductions, "await");
     let purity = await_ || has(reductions, "purity");
     let confirm_exits = has(reductions, "confirm-exits");
-    let confirm = confirm_exits || has(reductions, "confirm");
+    let confirm = confirm_exits || has(reductions, "confirm") || has(reductions, "speculative");
     let default = selvedge_analysis::Options::default();
     let options = selvedge_analysis::Options { purity, await_, confirm, confirm_exits, ..default };
     selvedge_analysis::prepare_and_report(module, &options).map_err(|error| match error.pass {
