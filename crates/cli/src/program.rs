@@ -58,8 +58,9 @@ pub fn has(reductions: &[String], name: &str) -> bool {
 pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) -> Result<Vec<LoopReport>, Failure> {
     let await_ = has(reductions, "await");
     let purity = await_ || has(reductions, "purity");
-    let confirm_exits = has(reductions, "confirm-exits");
-    let confirm = confirm_exits || has(reductions, "confirm") || has(reductions, "speculative");
+    // The graph engine treats loops with further exits as it treats those without.
+    let confirm_exits = has(reductions, "confirm-exits") || has(reductions, "speculative");
+    let confirm = confirm_exits || has(reductions, "confirm");
     let default = selvedge_analysis::Options::default();
     let options = selvedge_analysis::Options { purity, await_, confirm, confirm_exits, ..default };
     selvedge_analysis::prepare_and_report(module, &options).map_err(|error| match error.pass {

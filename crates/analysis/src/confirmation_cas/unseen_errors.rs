@@ -41,7 +41,7 @@ pub fn check(scene: &Scene<'_>, pattern: &Pattern) -> Result<(), Declined> {
             InstKind::Load { ty, addr, .. } | InstKind::Cas { ty, addr, .. } => (ty, addr),
             _ => continue,
         };
-        if may_fault(scene.context.module, addr, ty)
+        if may_fault(scene.context.module, scene.context.func, addr, ty)
             && let Some(ending) = ending(scene.context.module)
         {
             let why = format!("{} is reached through a pointer, and {ending}", name(scene, load));

@@ -292,6 +292,10 @@ impl Words<'_> {
                 Why::Changes(value) => format!("{} changes (line {line})", self.value(value)),
                 Why::AlwaysChanges => format!("a local variable always changes (line {line})"),
                 Why::Acts(inst) => format!("{} (line {line})", self.act(inst)),
+                Why::WaitsForChange(inst) => {
+                    let path = self.path(inst).unwrap_or_else(|| "memory".to_owned());
+                    format!("it has waited until {path} changes (line {line})")
+                }
             };
             if !words.contains(&text) {
                 words.push(text);
