@@ -8,11 +8,13 @@
 //! fuzz [--model NAME] [--level NAME] FILE...
 //! ```
 
-#[path = "../tests/common/mod.rs"]
+// Some of it is for the tests only.
+#[allow(dead_code)]
+#[path = "../tests/differential/common/mod.rs"]
 mod common;
 
-use common::random::{Source, check, level, model, sources};
-use common::{MODELS, compare};
+use common::random::{Source, check, sources};
+use common::{LEVELS, MODELS, compare};
 use selvedge_graph::MemoryModel;
 use selvedge_oracle::Program;
 use selvedge_oracle::axiomatic::{Limits, Model};
@@ -71,11 +73,15 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             }
             "--model" => {
                 let name = value()?;
-                arguments.models = vec![model(&name).ok_or_else(|| format!("there is no model {name}"))?];
+                arguments.models.retain(|(model, _)| model.name() == name);
+                if arguments.models.is_empty() {
+                    return Err(format!("there is no model {name}"));
+                }
             }
             "--level" => {
                 let name = value()?;
-                arguments.level = Some(level(&name).ok_or_else(|| format!("there is no level {name}"))?);
+                let level = LEVELS.iter().position(|(level, _)| *level == name);
+                arguments.level = Some(level.ok_or_else(|| format!("there is no level {name}"))?);
             }
             "--keep-going" => arguments.keep_going = true,
             option if option.starts_with('-') => return Err(format!("there is no option {option}")),

@@ -15,9 +15,8 @@ use selvedge_ir::EntityRef;
 /// With `in_place`, not those that are read again in place instead.
 pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
     let loc = graph.event(w).loc;
-    let could = |r: EventId| {
-        !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !(in_place && waits(graph, r, w))
-    };
+    let could =
+        |r: EventId| !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !(in_place && waits(graph, r, w));
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
         if graph.porf(e, w) {
@@ -55,6 +54,7 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
         Kind::Read if event.base.is_event() && !previous(event.base) => return false,
         Kind::Read if event.rf == BOTTOM => return true,
         Kind::Read => event.rf,
+        Kind::Write if event.choice > 0 => return false,
         Kind::Write => e,
         _ => return true,
     };

@@ -38,7 +38,8 @@ pub fn order(graph: &Graph, last: Option<EventId>) -> Vec<EventId> {
 /// Whether all that comes before a step is done.
 fn is_next(graph: &Graph, e: EventId, all: &[EventId], done: &[bool]) -> bool {
     let event = graph.event(e);
-    let in_thread = all.iter().take_while(|&&x| x != e).all(|&x| graph.event(x).thread != event.thread || done[x.index()]);
+    let in_thread =
+        all.iter().take_while(|&&x| x != e).all(|&x| graph.event(x).thread != event.thread || done[x.index()]);
     let created = graph.birth(event.thread).is_none_or(|birth| done[birth.index()]);
     let joined = event.kind != crate::event::Kind::Join
         || all.iter().all(|&x| graph.event(x).thread != event.other() || done[x.index()]);
@@ -61,5 +62,6 @@ fn is_next(graph: &Graph, e: EventId, all: &[EventId], done: &[bool]) -> bool {
     let location = graph.location(event.loc);
     let earlier = location.co[..event.co as usize - 1].iter().all(|w| done[w.index()] || !all.contains(w));
     let mut readers = location.reads.iter().filter(|&&r| r != read && graph.position(r) < event.co);
-    earlier && readers.all(|&r| done[r.index()] || !all.contains(&r) && graph.write_of(r).is_none_or(|w| !all.contains(&w)))
+    earlier
+        && readers.all(|&r| done[r.index()] || !all.contains(&r) && graph.write_of(r).is_none_or(|w| !all.contains(&w)))
 }

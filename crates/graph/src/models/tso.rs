@@ -56,19 +56,18 @@ fn is_strong(event: &Event) -> bool {
 fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
     let event = graph.event(e);
     if event.kind == Kind::Join {
-        // Whatever the other thread has written is in memory when it has ended.
+        // All that the thread has done: its last read does not stand for the writes before it.
         nearest(graph, event.other(), graph.thread(event.other()), false, scratch);
     }
-    let own = &graph.thread(event.thread)[..event.index as usize - 1];
-    nearest(graph, event.thread, own, event.is_read() && !event.locked, scratch);
+    let overtakes = event.is_read() && !event.locked;
+    nearest(graph, event.thread, &graph.thread(event.thread)[..event.index as usize - 1], overtakes, scratch);
 }
 
-/// Visits the last events of a thread's first ones that stand for all of them; without delayed writes, if these may be
-/// overtaken.
-fn nearest(graph: &Graph, thread: ThreadId, first: &[EventId], overtakes: bool, scratch: &mut Scratch) {
+/// Visits the nearest events of a thread that come before what follows these; that may overtake writes, or not.
+fn nearest(graph: &Graph, thread: ThreadId, own: &[EventId], overtakes: bool, scratch: &mut Scratch) {
     let mut seen = false;
     let mut delayed = overtakes;
-    for &x in first.iter().rev() {
+    for &x in own.iter().rev() {
         let before = graph.event(x);
         if is_strong(before) {
             scratch.visit(x);

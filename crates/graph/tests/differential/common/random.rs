@@ -1,7 +1,7 @@
 //! One random program after another through the engine and the oracle.
 
 use super::programs::{self, KINDS, Kind};
-use super::{LEVELS, MODELS, Seen, compare};
+use super::{Seen, compare};
 use selvedge_graph::MemoryModel;
 use selvedge_oracle::axiomatic::generate::{FAMILIES, Family};
 use selvedge_oracle::axiomatic::{self, Limits, Model};
@@ -116,14 +116,4 @@ pub fn check(
 /// The first words of a message, up to what depends on the program.
 fn subject(why: &str) -> &str {
     why.split_once(" times:").map_or(why, |(start, _)| &start[..start.len() - 1]).split(": {").next().unwrap_or(why)
-}
-
-/// The level with this name.
-pub fn level(name: &str) -> Option<usize> {
-    LEVELS.iter().position(|(level, _)| *level == name)
-}
-
-/// The model with this name.
-pub fn model(name: &str) -> Option<(MemoryModel, Model)> {
-    MODELS.into_iter().find(|(model, _)| model.name() == name)
 }

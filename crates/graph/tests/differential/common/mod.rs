@@ -24,7 +24,13 @@ pub const MODELS: [(MemoryModel, Model); 4] = [
     (MemoryModel::Rc11, Model::Rc11),
 ];
 
-struct Quiet;
+/// An environment variable.
+pub fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Is told things, and does not care.
+pub struct Quiet;
 
 impl Observer for Quiet {}
 
@@ -38,7 +44,12 @@ pub struct Explored {
 }
 
 pub fn options(model: MemoryModel, reductions: Reductions) -> Options {
-    let limits = selvedge_trace::Options { all: true, check_invariants: true, max_executions: Some(200_000), ..Default::default() };
+    let limits = selvedge_trace::Options {
+        all: true,
+        check_invariants: true,
+        max_executions: Some(200_000),
+        ..Default::default()
+    };
     Options { model, reductions, limits }
 }
 
@@ -83,7 +94,8 @@ fn key(full: &Full<'_>) -> GraphKey {
             _ => Entry::Choice { value: event.value },
         }
     };
-    let thread = |n: usize| graph.thread(ThreadId::new(n)).iter().copied().filter(|&e| is_entry(e)).map(entry).collect();
+    let thread =
+        |n: usize| graph.thread(ThreadId::new(n)).iter().copied().filter(|&e| is_entry(e)).map(entry).collect();
     let threads = (0..graph.thread_limit()).map(thread).collect();
     let co = graph.locations().filter(|&loc| !graph.location(loc).co.is_empty());
     let co = co.map(|loc| (full.place(loc).0, graph.location(loc).co.iter().map(|&w| name(w)).collect()));

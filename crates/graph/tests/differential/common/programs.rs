@@ -17,6 +17,7 @@ enum Phrase {
     Store,
     Add,
     Exchange,
+    Cas,
     Fence,
     /// A load that waits.
     Await,
@@ -55,22 +56,59 @@ pub const KINDS: &[Kind] = {
     use Phrase::*;
     &[
         Kind { name: "awaits", phrases: &[Await, Await, Store, Load, Fence, Add], vars: 3 },
+        Kind { name: "mutexes", phrases: &[Lock], vars: 1 },
         Kind { name: "locks", phrases: &[Lock, Lock, TryLock, Await, Load], vars: 1 },
         Kind { name: "semaphores", phrases: &[Take, Take, Give, Load, Await], vars: 2 },
         Kind { name: "exchanges", phrases: &[CasUntil, CasUntil, RmwUntil, Add, Store, Await], vars: 2 },
         Kind { name: "confirmations", phrases: &[Confirm], vars: 1 },
-        Kind { name: "confirmations of two", phrases: &[Confirm, Confirm, Confirm, Load, Fence, Store, Branch], vars: 2 },
+        Kind {
+            name: "confirmations of two",
+            phrases: &[Confirm, Confirm, Confirm, Load, Fence, Store, Branch],
+            vars: 2,
+        },
         Kind { name: "confirmations and awaits", phrases: &[Confirm, Confirm, Await, Load], vars: 2 },
-        Kind { name: "confirmations and others", phrases: &[Confirm, Confirm, ConfirmSome, Add, CasUntil, Lock, Assume], vars: 2 },
-        Kind { name: "waits", phrases: &[Await, Lock, Take, Give, CasUntil, RmwUntil, Store, Load, Branch, Assume], vars: 2 },
+        Kind {
+            name: "confirmations and others",
+            phrases: &[Confirm, Confirm, ConfirmSome, Add, CasUntil, Lock, Assume],
+            vars: 2,
+        },
+        Kind {
+            name: "waits",
+            phrases: &[Await, Lock, Take, Give, CasUntil, RmwUntil, Store, Load, Branch, Assume],
+            vars: 2,
+        },
         Kind {
             name: "everything",
             phrases: &[
-                Load, Store, Add, Exchange, Fence, Await, Lock, TryLock, Take, Give, CasUntil, RmwUntil, Confirm,
-                ConfirmSome, Assume, Branch,
+                Load,
+                Store,
+                Add,
+                Exchange,
+                Fence,
+                Await,
+                Lock,
+                TryLock,
+                Take,
+                Give,
+                CasUntil,
+                RmwUntil,
+                Confirm,
+                ConfirmSome,
+                Assume,
+                Branch,
             ],
             vars: 2,
         },
+    ]
+};
+
+/// Programs that never wait.
+pub const BUSY: &[Kind] = {
+    use Phrase::*;
+    &[
+        Kind { name: "accesses", phrases: &[Load, Load, Store, Store, Branch], vars: 3 },
+        Kind { name: "exchanges", phrases: &[Load, Store, Add, Exchange, Cas, Branch], vars: 2 },
+        Kind { name: "assumptions", phrases: &[Load, Store, Store, Cas, Assume, Branch], vars: 2 },
     ]
 };
 
@@ -119,7 +157,9 @@ pub fn is_well_formed(program: &Program) -> bool {
         let Some(load) = thread[..at].iter().rposition(speculates) else { return false };
         let Inst::Load { dst, place: read, .. } = thread[load] else { return false };
         let overwrites = |inst: &Inst| match inst {
-            Inst::Load { dst: other, .. } | Inst::Set { dst: other, .. } | Inst::Choose { dst: other, .. } => *other == dst,
+            Inst::Load { dst: other, .. } | Inst::Set { dst: other, .. } | Inst::Choose { dst: other, .. } => {
+                *other == dst
+            }
             Inst::Rmw { dst: other, .. } | Inst::Cas { dst: other, .. } => *other == Some(dst),
             _ => false,
         };
@@ -156,6 +196,10 @@ impl Generator<'_> {
             Phrase::Exchange => {
                 let (place, order, value) = (self.any_place(), self.rmw_order(), self.value());
                 out.push(Inst::Rmw { dst: Some(dst), op: RmwOp::Xchg, place, value, order, until });
+            }
+            Phrase::Cas => {
+                let (place, expected) = (self.any_place(), Expr::constant(self.rng.pick(&[0, 0, 1, 11])));
+                self.cas(out, place, expected, None);
             }
             Phrase::Fence => out.push(Inst::Fence(self.rng.pick(&[Order::SeqCst, Order::SeqCst, Order::AcqRel]))),
             Phrase::Await => {
