@@ -3,8 +3,7 @@
  *
  * Pools are pushed on a list by compare-and-exchange, idle workers are counted by another word, and the listener waits for
  * neither: it takes what there is, TRIES times. A reserved worker always has a pool on the list. (In the manner of the
- * queue of the Apache server, on the atomics of its portable runtime.) Every value is used, so observers and commuting
- * fetch-and-adds make no difference. With -DBUG a worker says that it is idle before its pool is on the list. */
+ * queue of the Apache server, on the atomics of its portable runtime.) With -DBUG a worker says that it is idle before its pool is on the list. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -73,8 +72,9 @@ static struct pool *take(void) {
 static void *listener(void *arg) {
     for (int i = 0; i < TRIES; i++)
         if (reserve()) {
+            int first = atomic_load_explicit(&first_idle, memory_order_relaxed);
             struct pool *pool = take();
-            assert(pool);
+            assert(pool && first >= 0 && first < W);
         }
     return arg;
 }

@@ -22,12 +22,14 @@
 //! | `cleanup.rs`, `thread_jumps.rs`, `known_branch.rs` | simpler control flow |
 //! | `inline.rs` | inlining |
 //! | `compact.rs` | dense numbering of what is left |
+//! | `confirmation_cas/` | attempts to exchange what was read before, which are made again if they fail |
 //! | `purity/` | iterations that do nothing are not explored |
 //! | `pipeline.rs` | all of it in order, verified |
 
 pub mod call_graph;
 pub mod cleanup;
 pub mod compact;
+pub mod confirmation_cas;
 pub mod dce;
 pub mod fold;
 pub mod frontier;

@@ -6,7 +6,7 @@
 
 use crate::call_graph::CallGraph;
 use crate::purity::{self, LoopReport};
-use crate::{cleanup, compact, dce, fold, inline, mem2reg, sroa};
+use crate::{cleanup, compact, confirmation_cas, dce, fold, inline, mem2reg, sroa};
 use selvedge_ir::{FuncId, Function, Module, VerifyErrors, verify_function, verify_module};
 use std::fmt;
 
@@ -23,6 +23,11 @@ pub struct Options {
     pub purity: bool,
     /// With `purity`: wait for a condition where a loop would only test it again and again.
     pub await_: bool,
+    /// Cut off failing attempts of confirmation-CAS loops, and mark speculative loads and what confirms them
+    /// (`confirmation_cas/`).
+    pub confirm: bool,
+    /// With `confirm`: mark those of loops with further exits as well.
+    pub confirm_exits: bool,
     /// Run the verifier after every pass. Without it, only the given module is verified.
     pub verify: bool,
 }
@@ -30,7 +35,16 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let inline = Some(inline::Limits::default());
-        Options { promote: true, simplify: true, inline, purity: false, await_: false, verify: cfg!(debug_assertions) }
+        Options {
+            promote: true,
+            simplify: true,
+            inline,
+            purity: false,
+            await_: false,
+            confirm: false,
+            confirm_exits: false,
+            verify: cfg!(debug_assertions),
+        }
     }
 }
 
@@ -59,7 +73,7 @@ pub fn prepare(module: &mut Module, options: &Options) -> Result<(), PassError> 
     prepare_and_report(module, options).map(drop)
 }
 
-/// As [`prepare`]; with `purity`, says what became of each loop, in the order of the functions.
+/// As [`prepare`]; with `purity` or `confirm`, says what became of each loop, in the order of the functions.
 pub fn prepare_and_report(module: &mut Module, options: &Options) -> Result<Vec<LoopReport>, PassError> {
     verify_module(module).map_err(|errors| PassError { pass: None, errors })?;
     let graph = CallGraph::new(module);
@@ -77,21 +91,26 @@ pub fn prepare_and_report(module: &mut Module, options: &Options) -> Result<Vec<
         compact::run(&mut module.functions[id]);
         check(module, id, options, "compact")?;
     }
-    if options.purity { eliminate_purity(module, options) } else { Ok(Vec::new()) }
+    if options.purity || options.confirm { treat_loops(module, options) } else { Ok(Vec::new()) }
 }
 
 /// Loops are looked at when everything that they call has been inlined.
-fn eliminate_purity(module: &mut Module, options: &Options) -> Result<Vec<LoopReport>, PassError> {
+fn treat_loops(module: &mut Module, options: &Options) -> Result<Vec<LoopReport>, PassError> {
     let mut reports = Vec::new();
     let simplify: [Pass; 3] = [("fold", fold::run), ("dce", dce::run), ("cleanup", cleanup::run)];
     let ids: Vec<FuncId> = module.functions.keys().collect();
     for id in ids {
-        let about = purity::run(module, id, options.await_);
+        let confirmation = confirmation_cas::Options { transform: options.confirm, exits: options.confirm_exits };
+        let (confirmed, notes) = confirmation_cas::run(module, id, confirmation);
+        check(module, id, options, "confirmation-CAS")?;
+        let mut about = if options.purity { purity::run(module, id, options.await_) } else { Vec::new() };
+        check(module, id, options, "purity")?;
+        confirmed.into_iter().for_each(|report| confirmation_cas::attach(report, &mut about));
         if about.is_empty() {
             continue;
         }
+        notes.into_iter().for_each(|note| note.attach(&mut about));
         reports.extend(about);
-        check(module, id, options, "purity")?;
         run_passes(module, id, options, &simplify)?;
         compact::run(&mut module.functions[id]);
         check(module, id, options, "compact")?;

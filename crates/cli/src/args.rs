@@ -128,18 +128,22 @@ pub struct CheckArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "How to explore")]
 pub struct SearchArgs {
-    /// Memory model: sc (sequential consistency).
-    #[arg(long, default_value = "sc", value_parser = values::model)]
-    pub model: String,
-    /// Engine: trace (interleavings up to the order of independent steps).
-    #[arg(long, default_value = "trace", value_parser = values::engine)]
-    pub engine: String,
-    /// How interleavings are chosen.
+    /// Memory model: sc (sequential consistency), tso (x86), ra (release/acquire), rc11 (C and C++) [default: rc11 if
+    /// the program uses C11 atomics, sc otherwise].
+    #[arg(long, value_parser = values::model)]
+    pub model: Option<String>,
+    /// Engine: trace (interleavings up to the order of independent steps, under sc), graph (execution graphs, under any
+    /// model) [default: trace for sc, graph for the others].
+    #[arg(long, value_parser = values::engine)]
+    pub engine: Option<String>,
+    /// How interleavings are chosen (trace engine).
     #[arg(long, value_enum, default_value = "optimal")]
     pub algorithm: AlgorithmArg,
-    /// Further reductions: none, all, or names separated by commas (ifaa: commuting fetch-and-adds whose results are not
-    /// used are independent; observers: stores that nobody reads are independent; purity: loop iterations that do
-    /// nothing are cut off; await: with purity, a thread that would only spin waits).
+    /// Further reductions: none, all, or names separated by commas (purity: loop iterations that do nothing are cut off;
+    /// await: with purity, a thread that would only spin waits; trace engine: ifaa: commuting fetch-and-adds whose
+    /// results are not used are independent; observers: stores that nobody reads are independent; graph engine: stale:
+    /// waits that could never end are not explored; in-place: waits are read again when something is written;
+    /// speculative: compare-and-exchange loops are explored one success at a time).
     #[arg(long, default_value = "all", value_parser = values::reductions)]
     pub reductions: Reductions,
 }
@@ -291,13 +295,16 @@ pub struct LoopsArgs {
     /// Show assumptions only: no access becomes an await.
     #[arg(long)]
     pub no_await: bool,
+    /// Cut off failing attempts of loops that confirm a load by a compare-and-exchange, instead of only naming them.
+    #[arg(long)]
+    pub confirm: bool,
 }
 
 impl LoopsArgs {
     /// The reductions whose effect is shown.
     pub fn reductions(&self) -> Vec<String> {
-        let names = if self.no_await { &["purity"][..] } else { &["purity", "await"] };
-        names.iter().map(|&name| name.to_owned()).collect()
+        let names = [("purity", true), ("await", !self.no_await), ("confirm", self.confirm)];
+        names.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name.to_owned()).collect()
     }
 }
 
@@ -318,6 +325,10 @@ pub struct IrArgs {
     /// Print the program as it was read, before the passes over it.
     #[arg(long)]
     pub raw: bool,
+    /// Print what becomes of it with these treatments of loops: names separated by commas, of purity, await, confirm,
+    /// confirm-exits.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = values::loop_treatment, conflicts_with = "raw")]
+    pub loops: Vec<String>,
 }
 
 #[cfg(test)]

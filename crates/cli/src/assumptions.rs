@@ -3,6 +3,7 @@
 //! Some behaviours of real machines and libraries are left out unless they are asked for, or cannot be asked for yet.
 //! They are named in the verdict, but only if the program has anything to do with them.
 
+use crate::engine::Engine;
 use selvedge_ir::{InstKind, Module, Order};
 use selvedge_report::verdict::RunOptions;
 
@@ -10,9 +11,9 @@ const WAITS: [&str; 4] = ["pthread_cond_wait", "pthread_cond_timedwait", "cnd_wa
 const ALLOCATIONS: [&str; 6] = ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "strdup"];
 
 /// What is taken for granted about a program, in words.
-pub fn of(module: &Module, options: &RunOptions) -> Vec<String> {
+pub fn of(module: &Module, options: &RunOptions, engine: Engine) -> Vec<String> {
     let mut list = Vec::new();
-    if uses_weak_orders(module) {
+    if engine.model() == "sc" && uses_weak_orders(module) {
         list.push(
             "weak memory: relaxed, acquire and release accesses count as sequentially consistent (--model sc)"
                 .to_owned(),

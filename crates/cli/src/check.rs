@@ -4,6 +4,7 @@
 //! away: whatever goes wrong behind the exploration, its verdict gets out.
 
 use crate::args::{AlgorithmArg, CheckArgs};
+use crate::engine::Engine;
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
 use crate::{assumptions, bug, interrupt, output, program};
@@ -51,11 +52,19 @@ fn exit(verdict: &Verdict) -> Exit {
 /// Loads and explores. What could be said about the question before something failed comes with the failure.
 fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box<Question>, Failure)> {
     let mut question = question(args);
+    let asked = match Engine::asked_for(&args.search) {
+        Ok(asked) => asked,
+        Err(failure) => return Err((Box::new(question), failure)),
+    };
+    // Loops are treated for the engine that will run.
+    if let Some(engine) = asked {
+        engine.put_into(&mut question, args.search.algorithm);
+    }
     let mut line = Line::new(args.report.quiet);
     line.stage("compiling");
     let start = Instant::now();
     let loaded = bug::catch(|| load(&question, &line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
-    let module = match loaded {
+    let mut module = match loaded {
         Ok(module) => module,
         Err(failure) => {
             line.clear();
@@ -63,11 +72,30 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
         }
     };
     question.program.hash = program::hash(&module);
-    question.assumptions = assumptions::of(&module, &question.options);
+    let mut engine = asked.unwrap_or_else(|| Engine::suitable(&module));
+    engine.put_into(&mut question, args.search.algorithm);
+    question.assumptions = assumptions::of(&module, &question.options, engine);
     let load_seconds = start.elapsed().as_secs_f64();
     line.stage("exploring");
     let (start, cpu_start) = (Instant::now(), cpu_time());
-    let explored = bug::catch(|| explore(args, &question, &module, interrupt, &mut line));
+    let mut explored = bug::catch(|| explore(args, engine, &question, &module, interrupt.clone(), &mut line));
+    if let Ok(Ok(Exploration { unsupported: Some(why), .. })) = &explored
+        && asked.is_none()
+        && engine != Engine::Trace
+    {
+        let why = format!("weak memory: not {} because of {}", engine.model(), why.feature);
+        engine = Engine::Trace;
+        question.reductions = reductions_in_force(args);
+        engine.put_into(&mut question, args.search.algorithm);
+        match load(&question, &line, true) {
+            Ok(again) => module = again,
+            Err(failure) => return Err((Box::new(question), failure)),
+        }
+        question.program.hash = program::hash(&module);
+        question.assumptions = assumptions::of(&module, &question.options, engine);
+        question.assumptions.push(why);
+        explored = bug::catch(|| explore(args, engine, &question, &module, interrupt, &mut line));
+    }
     let seconds = start.elapsed().as_secs_f64();
     let cpu_seconds = cpu_time().zip(cpu_start).map(|(end, start)| end - start);
     line.clear();
@@ -108,6 +136,7 @@ fn question(args: &CheckArgs) -> Question {
     let options = RunOptions {
         args: environment.args.clone(),
         unroll: limits.unroll,
+        private_atomics: false,
         max_events: limits.max_events,
         max_executions: limits.max_executions,
         max_seconds: limits.time.map(|time| time.as_secs_f64()),
@@ -123,8 +152,8 @@ fn question(args: &CheckArgs) -> Question {
     Question {
         program: program::described(&args.input),
         options,
-        model: search.model.clone(),
-        engine: search.engine.clone(),
+        model: search.model.clone().unwrap_or_default(),
+        engine: search.engine.clone().unwrap_or_default(),
         algorithm: search.algorithm.name().to_owned(),
         reductions: reductions_in_force(args),
         assumptions: Vec::new(),
@@ -146,6 +175,7 @@ fn reductions_in_force(args: &CheckArgs) -> Vec<String> {
 
 fn explore(
     args: &CheckArgs,
+    engine: Engine,
     question: &Question,
     module: &Module,
     interrupt: Arc<AtomicBool>,
@@ -162,13 +192,9 @@ fn explore(
         all: options.all,
         data_races: options.data_races,
         deadlocks: options.deadlocks,
-        reductions: selvedge_trace::Reductions {
-            ifaa: program::has(reductions, "ifaa"),
-            observers: program::has(reductions, "observers"),
-        },
         ..selvedge_trace::Options::default()
     };
-    Ok(selvedge_trace::explore(machine, &options, &mut |progress| line.update(progress)))
+    Ok(engine.explore(machine, reductions, options, line))
 }
 
 /// Runs a violation's schedule again, to see what happened in it.

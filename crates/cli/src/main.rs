@@ -24,6 +24,7 @@ mod args;
 mod assumptions;
 mod bug;
 mod check;
+mod engine;
 mod exit;
 mod interrupt;
 mod loops;

@@ -58,7 +58,11 @@ pub fn has(reductions: &[String], name: &str) -> bool {
 pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) -> Result<Vec<LoopReport>, Failure> {
     let await_ = has(reductions, "await");
     let purity = await_ || has(reductions, "purity");
-    let options = selvedge_analysis::Options { purity, await_, ..selvedge_analysis::Options::default() };
+    // The graph engine treats loops with further exits as it treats those without.
+    let confirm_exits = has(reductions, "confirm-exits") || has(reductions, "speculative");
+    let confirm = confirm_exits || has(reductions, "confirm");
+    let default = selvedge_analysis::Options::default();
+    let options = selvedge_analysis::Options { purity, await_, confirm, confirm_exits, ..default };
     selvedge_analysis::prepare_and_report(module, &options).map_err(|error| match error.pass {
         // A file that was written by hand may well break the rules.
         None => Failure::input(format!("{}: {error}", program.inputs.join(", "))),
@@ -105,6 +109,7 @@ pub fn machine(
         args: options.args.clone(),
         unroll: options.unroll,
         leak_check: options.leaks,
+        atomics_publish: options.private_atomics,
         keep_output,
         models: ModelOptions {
             spurious_wakeups: options.spurious_wakeups,

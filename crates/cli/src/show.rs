@@ -21,7 +21,8 @@ pub fn models(args: &ModelsArgs) -> Result<Exit, Failure> {
 
 /// Prints a program in text form.
 pub fn ir(args: &IrArgs) -> Result<Exit, Failure> {
-    let module = program::load(&program::described(&args.input), if args.raw { None } else { Some(&[]) })?;
+    let reductions = if args.raw { None } else { Some(args.loops.as_slice()) };
+    let module = program::load(&program::described(&args.input), reductions)?;
     output::print(&module.to_string());
     Ok(Exit::Verified)
 }

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 /// The memory models that engines support.
-pub const MODELS: &[&str] = &["sc"];
+pub const MODELS: &[&str] = &["sc", "tso", "ra", "rc11"];
 /// The engines.
-pub const ENGINES: &[&str] = &["trace"];
+pub const ENGINES: &[&str] = &["trace", "graph"];
 /// The reductions that can be switched on.
-pub const REDUCTIONS: &[&str] = &["ifaa", "observers", "purity", "await"];
+pub const REDUCTIONS: &[&str] = &["ifaa", "observers", "purity", "await", "stale", "in-place", "speculative"];
+/// Those of them that only one of the engines has.
+pub const TRACE_REDUCTIONS: &[&str] = &["ifaa", "observers"];
+/// Those of them that only the other one has.
+pub const GRAPH_REDUCTIONS: &[&str] = &["stale", "in-place", "speculative"];
 
 /// A memory model that is available.
 pub fn model(text: &str) -> Result<String, String> {
@@ -45,6 +49,14 @@ fn reduction(name: &str) -> Result<String, String> {
         return Ok(name.to_owned());
     }
     Err(format!("there is no reduction `{name}`; available: none, all, {}", REDUCTIONS.join(", ")))
+}
+
+/// What can be done with loops.
+pub const LOOP_TREATMENTS: &[&str] = &["purity", "await", "confirm", "confirm-exits"];
+
+/// A treatment of loops that is available.
+pub fn loop_treatment(text: &str) -> Result<String, String> {
+    one_of(text, LOOP_TREATMENTS, "treatment of loops")
 }
 
 /// A duration: `500ms`, `30s`, `5m`, `2h`, or a number of seconds.
@@ -111,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_is_not_available_is_refused_by_name() {
-        assert!(model("tso").is_err_and(|message| message.contains("available: sc")));
+        assert!(model("power").is_err_and(|message| message.contains("available: sc")));
         assert!(reductions("purity,speed").is_err_and(|message| message.contains("`speed`")));
         assert_eq!(reductions("purity,ifaa").map(|r| r.0.len()), Ok(2));
         assert_eq!(reductions("none"), Ok(Reductions(Vec::new())));

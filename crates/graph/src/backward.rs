@@ -7,7 +7,7 @@
 //! so depends on the event and on `w`, not on `r`, so that one pass from the newest event to the oldest finds all reads,
 //! and ends at the first event that was not added maximally.
 
-use crate::event::{EventId, Kind};
+use crate::event::{BOTTOM, EventId, Kind};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
 
@@ -33,6 +33,12 @@ pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: boo
     }
 }
 
+/// Whether a revisit of `r` by the newest event, a speculative read, may be made.
+pub fn may_revisit(graph: &Graph, a: EventId, r: EventId) -> bool {
+    let deleted = (r.index()..a.index()).rev().map(EventId::new).filter(|&e| !graph.porf(e, a));
+    !graph.porf(r, a) && !waits(graph, r, a) && deleted.into_iter().all(|e| maximally_added(graph, e, a))
+}
+
 /// Whether a read waits, or would wait if all that a revisit by `w` deletes were gone (r ∈ G''.R^blk, line 4).
 fn waits(graph: &Graph, r: EventId, w: EventId) -> bool {
     let event = graph.event(r);
@@ -47,12 +53,14 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
     let write = match event.kind {
         Kind::Choose => return event.value == 0,
         Kind::Read if event.base.is_event() && !previous(event.base) => return false,
+        Kind::Read if event.rf == BOTTOM => return true,
         Kind::Read => event.rf,
+        Kind::Write if event.choice > 0 => return false,
         Kind::Write => e,
         _ => return true,
     };
     let location = graph.location(event.loc);
     let newest = location.co[graph.position_of(write) as usize..].iter().all(|&x| !previous(x));
     let revisited = |&r: &EventId| graph.event(r).base == e && previous(r);
-    newest && (event.is_read() || !location.reads.iter().any(revisited))
+    newest && !location.reads.iter().any(revisited)
 }

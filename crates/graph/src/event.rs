@@ -4,6 +4,7 @@
 //! that fails is a read like any other, with its failure order. Initial values are no events: [`INIT`] stands for the
 //! initialisation of every location.
 
+use crate::request::Role;
 use selvedge_ir::{EntityRef, Order, entity};
 use selvedge_machine::ThreadId;
 
@@ -73,6 +74,12 @@ pub struct Event {
     pub blocked: bool,
     /// A speculative read (the paper's R^spec).
     pub speculative: bool,
+    /// The read of a compare-and-exchange that confirms a speculative read (the paper's R^conf).
+    pub confirms: bool,
+    /// What it is part of.
+    pub role: Role,
+    /// Which of several alternatives a write is, 0 for the first.
+    pub choice: u32,
     /// Memory order.
     pub order: Order,
     /// The location of a read or write.
@@ -81,7 +88,8 @@ pub struct Event {
     pub value: u64,
     /// What a read reads from.
     pub rf: EventId,
-    /// What a read read from before it was read again in place: when it was added or revisited.
+    /// What a read read from before it was read again in place: when it was added or revisited. For one that has waited
+    /// for another speculative read, that read.
     pub base: EventId,
     /// The place of a write in the coherence order of its location, from 1; 0 is the initial value.
     pub co: u32,

@@ -17,6 +17,9 @@ fn count() -> u64 {
 }
 
 fn check(name: &str, reductions: Reductions) {
+    if std::env::var("PROFILE").is_ok_and(|only| only != name) {
+        return;
+    }
     let start: u64 = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     for seed in start..start + count() {
         let (program, _) = generate(profile(name).expect("a profile"), seed, 2_000);
@@ -49,6 +52,14 @@ fn stale_reads_are_not_explored() {
 fn reads_are_read_again_in_place() {
     for name in PROFILES {
         check(name, Reductions { stale: true, in_place: true, speculative: false });
+        eprintln!("{name} done");
+    }
+}
+
+#[test]
+fn confirmations_are_explored_one_at_a_time() {
+    for name in PROFILES {
+        check(name, Reductions::ALL);
         eprintln!("{name} done");
     }
 }

@@ -282,7 +282,7 @@ spelled! {
     /// expects the value just read, with no write to shared memory between the two, and starts again from before the load
     /// if that one fails. From "Unblocking Dynamic Partial Order Reduction" (CAV 2023), section 3.3, where it is all
     /// values. A load that is part of a walk along a list (the last pointer is null, and that one is exchanged) is
-    /// speculative for one of its values only.
+    /// speculative for one of its values only, and so is one after which the thread may give up.
     Speculation {
         /// Whatever is read.
         Always = "spec",
@@ -290,18 +290,9 @@ spelled! {
         IfZero = "spec_zero",
         /// Unless zero is read.
         IfNonzero = "spec_nonzero",
-    }
-}
-
-impl Speculation {
-    /// Whether a load that reads this value is speculative.
-    #[inline]
-    pub fn applies(self, value: u64) -> bool {
-        match self {
-            Speculation::Always => true,
-            Speculation::IfZero => value == 0,
-            Speculation::IfNonzero => value != 0,
-        }
+        /// If the compare-and-exchange is what the thread does next: whether it comes to that is computed from the value,
+        /// and nothing that others could notice stands between.
+        IfNext = "spec_next",
     }
 }
 

@@ -159,10 +159,19 @@ impl Access {
         Access { addr, size, order, purpose, raw, kind, until, speculative, confirms }
     }
 
-    /// Whether it is a load that is speculative with this value.
+    /// Whether it is a load that is speculative with this value, if the thread goes on with `next` when it is told so.
     #[inline]
-    pub fn speculates(&self, value: u64) -> bool {
-        self.speculative.is_some_and(|speculation| speculation.applies(value))
+    pub fn speculates(&self, value: u64, next: Option<&Op>) -> bool {
+        match self.speculative {
+            None => false,
+            Some(Speculation::Always) => true,
+            Some(Speculation::IfZero) => value == 0,
+            Some(Speculation::IfNonzero) => value != 0,
+            Some(Speculation::IfNext) => matches!(
+                next,
+                Some(Op::Access(access)) if access.confirms && (access.addr, access.size) == (self.addr, self.size)
+            ),
+        }
     }
 
     /// Whether the access looks at the old bytes.

@@ -25,7 +25,8 @@
 //!
 //! A place is `variable+offset:size`; a value is a constant, a register, or `register+constant`; conditions are
 //! `operator value` with the spellings of the program representation (`eq`, `ult`, ...). Constants are decimal. A load
-//! that is `spec` (`spec_zero`: if it reads zero; `spec_nonzero`: if it does not) is confirmed by a later `confirm`.
+//! that is `spec` (`spec_zero`: if it reads zero; `spec_nonzero`: if it does not; `spec_next`: if the next
+//! Op confirms it) is confirmed by a later `confirm`.
 
 use crate::litmus::{Expr, Inst, Place, Program, Reg, Test, Until, Var, VarId};
 use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp, Speculation};

@@ -1,306 +1,17 @@
-//! Purity on random programs with spin loops: whatever combination is switched on, the programs have the outcomes that
-//! bounded unrolling finds.
-//!
-//! A program's threads write and read three variables of two bits, take locks, and spin in ways that are pure always,
-//! under a condition, or never. Each thread leaves what it has read in a variable of its own. When all have ended, `main`
-//! reads at an address behind an object that encodes all final values, so that each outcome is a violation of its own.
+//! Treatments of loops on random programs: whatever combination is switched on, the programs have the outcomes that bounded
+//! unrolling finds.
 
-use selvedge_analysis::{Options as Passes, prepare};
+mod loops;
+
+use loops::{EXCHANGING, SPINNING, program};
+use selvedge_analysis::purity::Outcome;
+use selvedge_analysis::{Options as Passes, prepare_and_report};
 use selvedge_ir::{Module, parse_module};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
 use selvedge_machine::verdict::Exploration;
 use selvedge_trace::{Options, Reductions, explore};
 use std::collections::BTreeSet;
-use std::fmt::Write;
-
-/// A small generator of numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-
-    fn var(&mut self) -> &'static str {
-        ["@x", "@y", "@z"][self.below(3) as usize]
-    }
-}
-
-/// Writes the body of a thread; every statement ends at the start of a new block.
-struct Body {
-    text: String,
-    next: u32,
-    thread: u64,
-}
-
-impl Body {
-    fn name(&mut self) -> String {
-        self.next += 1;
-        format!("n{}", self.next)
-    }
-
-    fn line(&mut self, line: &str) {
-        writeln!(self.text, "  {line}").expect("writing to a string succeeds");
-    }
-
-    fn block(&mut self, name: &str) {
-        writeln!(self.text, "{name}:").expect("writing to a string succeeds");
-    }
-
-    /// A value that is made by an instruction.
-    fn make(&mut self, ty: &str, what: &str) -> String {
-        let name = self.name();
-        self.line(&format!("{name}: {ty} = {what}"));
-        name
-    }
-
-    fn start(&mut self) -> (String, String) {
-        let (start, end) = (self.name(), self.name());
-        self.line(&format!("br {start}"));
-        self.block(&start);
-        (start, end)
-    }
-
-    /// Adds what was read to what can be seen in the end.
-    fn keep(&mut self, value: &str) {
-        let thread = self.thread;
-        let before = self.make("i32", &format!("load i32 @r{thread}, rlx"));
-        let moved = self.make("i32", &format!("shl i32 {before}, 2"));
-        let low = self.make("i32", &format!("and i32 {value}, 3"));
-        let after = self.make("i32", &format!("or i32 {moved}, {low}"));
-        self.line(&format!("store i32 {after}, @r{thread}, rlx"));
-    }
-
-    /// A statement; one that does not spin, if it must not.
-    fn statement(&mut self, r: &mut Random, may_spin: bool) {
-        let (v, w, k, l) = (r.var(), r.var(), r.below(3), r.below(3));
-        match r.below(if may_spin { 16 } else { 6 }) {
-            0..=2 => self.line(&format!("store i32 {k}, {v}, sc")),
-            3 => {
-                let read = self.make("i32", &format!("load i32 {v}, sc"));
-                self.keep(&read);
-            }
-            4 => {
-                let old = self.make("i32", &format!("rmw xchg i32 {v}, {k}, sc"));
-                self.keep(&old);
-            }
-            5 => {
-                let done = self.name();
-                let old = self.name();
-                self.line(&format!("{old}: i32, {done}: i1 = cas i32 {v}, {k}, {l}, sc, sc"));
-                self.keep(&old);
-            }
-            6 => self.spin(r, v, k),
-            7 => self.test_bit(v, k),
-            8 => self.compare_exchange_lock(v, k, l),
-            9 => self.exchange_lock(v),
-            10 => self.until_equal(v, w, k),
-            11 => self.two_ways_out(v, w),
-            12 => self.writes_sometimes(v, w, k, l),
-            13 => self.test_and_test_and_set(v),
-            14 => self.counts(v, k),
-            _ => self.carries(v, w, k),
-        }
-    }
-
-    fn spin(&mut self, r: &mut Random, v: &str, k: u64) {
-        let op = ["ne", "eq", "ult", "sgt"][r.below(4) as usize];
-        let (start, end) = self.start();
-        let read = self.make("i32", &format!("load i32 {v}, sc"));
-        let again = self.make("i1", &format!("cmp {op} i32 {read}, {k}"));
-        self.line(&format!("condbr {again}, {start}, {end}"));
-        self.block(&end);
-        self.keep(&read);
-    }
-
-    fn test_bit(&mut self, v: &str, k: u64) {
-        let (start, end) = self.start();
-        let read = self.make("i32", &format!("load i32 {v}, sc"));
-        let bit = self.make("i32", &format!("and i32 {read}, 1"));
-        let again = self.make("i1", &format!("cmp eq i32 {bit}, {}", k & 1));
-        self.line(&format!("condbr {again}, {start}, {end}"));
-        self.block(&end);
-    }
-
-    fn compare_exchange_lock(&mut self, v: &str, k: u64, l: u64) {
-        let (start, end) = self.start();
-        let (old, done) = (self.name(), self.name());
-        self.line(&format!("{old}: i32, {done}: i1 = cas i32 {v}, {k}, {l}, sc, sc"));
-        self.line(&format!("condbr {done}, {end}, {start}"));
-        self.block(&end);
-    }
-
-    fn exchange_lock(&mut self, v: &str) {
-        let (start, end) = self.start();
-        let old = self.make("i32", &format!("rmw xchg i32 {v}, 1, sc"));
-        let busy = self.make("i1", &format!("cmp ne i32 {old}, 0"));
-        self.line(&format!("condbr {busy}, {start}, {end}"));
-        self.block(&end);
-        self.keep(&old);
-    }
-
-    fn until_equal(&mut self, v: &str, w: &str, k: u64) {
-        let (start, end) = self.start();
-        let a = self.make("i32", &format!("load i32 {v}, sc"));
-        let b = self.make("i32", &format!("load i32 {w}, sc"));
-        let op = if k == 0 { "eq" } else { "ne" };
-        let again = self.make("i1", &format!("cmp {op} i32 {a}, {b}"));
-        self.line(&format!("condbr {again}, {start}, {end}"));
-        self.block(&end);
-        self.keep(&a);
-    }
-
-    fn two_ways_out(&mut self, v: &str, w: &str) {
-        let (start, end) = self.start();
-        let second = self.name();
-        let a = self.make("i32", &format!("load i32 {v}, sc"));
-        let zero = self.make("i1", &format!("cmp eq i32 {a}, 0"));
-        self.line(&format!("condbr {zero}, {second}, {end}"));
-        self.block(&second);
-        let b = self.make("i32", &format!("load i32 {w}, sc"));
-        let zero = self.make("i1", &format!("cmp eq i32 {b}, 0"));
-        self.line(&format!("condbr {zero}, {start}, {end}"));
-        self.block(&end);
-        self.keep(&a);
-    }
-
-    fn writes_sometimes(&mut self, v: &str, w: &str, k: u64, l: u64) {
-        let (start, end) = self.start();
-        let (write, join) = (self.name(), self.name());
-        let a = self.make("i32", &format!("load i32 {v}, sc"));
-        let b = self.make("i32", &format!("load i32 {w}, sc"));
-        let special = self.make("i1", &format!("cmp eq i32 {a}, {k}"));
-        self.line(&format!("condbr {special}, {write}, {join}"));
-        self.block(&write);
-        self.line(&format!("store i32 {l}, {w}, sc"));
-        self.line(&format!("br {join}"));
-        self.block(&join);
-        let again = self.make("i1", &format!("cmp uge i32 {a}, {}", k.max(1)));
-        self.line(&format!("condbr {again}, {start}, {end}"));
-        self.block(&end);
-        self.keep(&b);
-    }
-
-    fn test_and_test_and_set(&mut self, v: &str) {
-        let (outer, end) = self.start();
-        let (inner, set) = (self.name(), self.name());
-        self.line(&format!("br {inner}"));
-        self.block(&inner);
-        let a = self.make("i32", &format!("load i32 {v}, sc"));
-        let held = self.make("i1", &format!("cmp ne i32 {a}, 0"));
-        self.line(&format!("condbr {held}, {inner}, {set}"));
-        self.block(&set);
-        let old = self.make("i32", &format!("rmw xchg i32 {v}, 1, sc"));
-        let busy = self.make("i1", &format!("cmp ne i32 {old}, 0"));
-        self.line(&format!("condbr {busy}, {outer}, {end}"));
-        self.block(&end);
-        self.keep(&old);
-    }
-
-    fn counts(&mut self, v: &str, k: u64) {
-        let before = self.name();
-        self.line(&format!("br {before}"));
-        self.block(&before);
-        let (start, end) = self.start();
-        let (n, m, more) = (self.name(), self.name(), self.name());
-        self.line(&format!("{n}: i32 = phi i32 [{before}: 0], [{more}: {m}]"));
-        let read = self.make("i32", &format!("load i32 {v}, sc"));
-        let again = self.make("i1", &format!("cmp ne i32 {read}, {k}"));
-        self.line(&format!("condbr {again}, {more}, {end}"));
-        self.block(&more);
-        self.line(&format!("{m}: i32 = add i32 {n}, 1"));
-        let few = self.make("i1", &format!("cmp ult i32 {n}, 2"));
-        self.line(&format!("condbr {few}, {start}, {end}"));
-        self.block(&end);
-        self.keep(&n);
-    }
-
-    fn carries(&mut self, v: &str, w: &str, k: u64) {
-        let (before, next) = (self.name(), self.name());
-        self.line(&format!("br {before}"));
-        self.block(&before);
-        let first = self.make("i32", &format!("load i32 {v}, sc"));
-        self.keep(&first);
-        let (start, end) = self.start();
-        let (old, now) = (self.name(), self.name());
-        self.line(&format!("{old}: i32 = phi i32 [{before}: {first}], [{next}: {now}]"));
-        let b = self.make("i32", &format!("load i32 {w}, sc"));
-        let stop = self.make("i1", &format!("cmp eq i32 {b}, {k}"));
-        self.line(&format!("condbr {stop}, {end}, {next}"));
-        self.block(&next);
-        self.line(&format!("{now}: i32 = load i32 {v}, sc"));
-        self.line(&format!("br {start}"));
-        self.block(&end);
-        self.keep(&old);
-    }
-}
-
-fn program(seed: u64) -> String {
-    let mut r = Random::new(seed);
-    let threads = 2 + r.below(2);
-    let mut text = String::new();
-    for name in ["x", "y", "z"] {
-        let initial = r.below(3);
-        writeln!(text, "global @{name} : 4 align 4 = bytes \"0{initial}000000\"").expect("writing succeeds");
-    }
-    text.push_str("declare @malloc(i64) -> ptr\ndeclare @pthread_create(ptr, ptr, ptr, ptr) -> i32\n");
-    text.push_str("declare @pthread_join(i64, ptr) -> i32\n");
-    for thread in 0..threads {
-        writeln!(text, "global @r{thread} : 4 align 4").expect("writing to a string succeeds");
-        let mut body = Body { text: String::new(), next: 0, thread };
-        // The last thread never spins, so that the others have something to wait for.
-        let last = thread + 1 == threads;
-        for _ in 0..if last { 4 } else { 1 + r.below(2) } {
-            body.statement(&mut r, !last);
-        }
-        let code = body.text;
-        write!(text, "func @t{thread}(arg: ptr) -> ptr {{\nentry:\n{code}  ret null\n}}\n")
-            .expect("writing to a string succeeds");
-    }
-    text.push_str(&main_function(threads));
-    text
-}
-
-fn main_function(threads: u64) -> String {
-    let mut text = "func @main() -> i32 {\nentry:\n  p: ptr = call @malloc(i64 1)\n".to_owned();
-    let mut line = |line: String| {
-        text.push_str("  ");
-        text.push_str(&line);
-        text.push('\n');
-    };
-    for n in 0..threads {
-        line(format!("h{n}: ptr = alloca 8 align 8"));
-        line(format!("c{n}: i32 = call @pthread_create(ptr h{n}, ptr null, ptr @t{n}, ptr null)"));
-    }
-    for n in 0..threads {
-        line(format!("i{n}: i64 = load i64 h{n}"));
-        line(format!("j{n}: i32 = call @pthread_join(i64 i{n}, ptr null)"));
-    }
-    let names: Vec<String> =
-        ["x", "y", "z"].into_iter().map(str::to_owned).chain((0..threads).map(|n| format!("r{n}"))).collect();
-    let mut sum = "0".to_owned();
-    for (n, name) in names.iter().enumerate() {
-        line(format!("a{n}: i32 = load i32 @{name}, sc"));
-        line(format!("b{n}: i64 = zext i32 a{n} to i64"));
-        line(format!("d{n}: i64 = shl i64 b{n}, {}", if n < 3 { 2 * n } else { 10 * n - 24 }));
-        line(format!("e{n}: i64 = add i64 {sum}, d{n}"));
-        sum = format!("e{n}");
-    }
-    line(format!("code: i64 = add i64 {sum}, 0"));
-    line("q: ptr = ptradd p, code * 1 + 1".to_owned());
-    line("bad: i8 = load i8 q".to_owned());
-    line("ret 0".to_owned());
-    text.push_str("}\n");
-    text
-}
 
 /// What a run found.
 #[derive(PartialEq, Eq, Debug)]
@@ -308,38 +19,52 @@ struct Found {
     outcomes: BTreeSet<String>,
     complete: u64,
     bounded: bool,
+    /// Loops whose failing attempts were cut off as such.
+    confirmed: usize,
 }
 
 const UNROLL: u32 = 5;
 
+/// Which treatments of loops are switched on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Treatment {
+    purity: bool,
+    awaits: bool,
+    dynamic: bool,
+    confirm: bool,
+}
+
 /// Explores a program; none if there are too many executions.
-fn found(text: &str, purity: bool, awaits: bool, dynamic: bool, reductions: Reductions) -> Option<Found> {
+fn found(text: &str, treatment: Treatment, reductions: Reductions) -> Option<Found> {
+    let Treatment { purity, awaits, dynamic, confirm } = treatment;
     let mut module: Module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let passes = Passes { purity, await_: awaits, verify: true, ..Passes::default() };
-    prepare(&mut module, &passes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let passes = Passes { purity, await_: awaits, confirm, confirm_exits: confirm, verify: true, ..Passes::default() };
+    let reports = prepare_and_report(&mut module, &passes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let confirmed = reports.iter().filter(|report| report.outcome == Outcome::Confirmed).count();
     let options = InterpOptions { unroll: Some(UNROLL), dynamic_purity: dynamic, ..InterpOptions::default() };
     let machine = Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let options = Options { all: true, max_executions: Some(20_000), reductions, ..Options::default() };
     let explored = explore(machine, &options, &mut |_| {});
     assert_eq!(explored.unsupported, None, "{text}");
-    explored.interruption.is_none().then(|| summary(&explored))
+    explored.interruption.is_none().then(|| summary(&explored, confirmed))
 }
 
-fn summary(explored: &Exploration) -> Found {
+fn summary(explored: &Exploration, confirmed: usize) -> Found {
     let is_outcome = |kind| !matches!(kind, ViolationKind::Livelock | ViolationKind::Deadlock);
     let violations = explored.violations.iter().map(|found| &found.violation);
     Found {
         outcomes: violations.filter(|v| is_outcome(v.kind)).map(|v| v.message.clone()).collect(),
         complete: explored.complete,
         bounded: !explored.bounds.is_empty(),
+        confirmed,
     }
 }
 
 /// The number of outcomes, if there are not too many executions to tell.
 fn check(seed: u64) -> Option<usize> {
-    let text = program(seed);
+    let text = program(seed, &SPINNING);
     let none = Reductions::NONE;
-    let unrolled = found(&text, false, false, false, none)?;
+    let unrolled = found(&text, Treatment::default(), none)?;
     let mut complete = None;
     for (purity, awaits, dynamic, reductions) in [
         (false, false, true, none),
@@ -351,7 +76,8 @@ fn check(seed: u64) -> Option<usize> {
         (true, true, true, Reductions::ALL),
     ] {
         let what = format!("purity {purity}, awaits {awaits}, dynamic {dynamic}, {reductions:?}, seed {seed}\n{text}");
-        let Some(with) = found(&text, purity, awaits, dynamic, reductions) else {
+        let treatment = Treatment { purity, awaits, dynamic, confirm: false };
+        let Some(with) = found(&text, treatment, reductions) else {
             panic!("there are more executions than without: {what}");
         };
         assert_eq!(with.outcomes, unrolled.outcomes, "{what}");
@@ -374,4 +100,37 @@ fn programs_that_spin_have_the_outcomes_that_unrolling_finds() {
     assert!(outcomes.len() as u64 > programs * 3 / 4, "only {} programs were small enough", outcomes.len());
     let telling = outcomes.iter().filter(|&&count| count > 1).count();
     assert!(telling as u64 > programs / 4, "only {telling} programs have several outcomes");
+}
+
+/// How many outcomes a program with loops that exchange has, and how many of these loops were found.
+fn check_exchanging(seed: u64) -> Option<(usize, usize)> {
+    let text = program(seed, &EXCHANGING);
+    let none = Reductions::NONE;
+    let unrolled = found(&text, Treatment::default(), none)?;
+    let mut confirmed = 0;
+    for (purity, dynamic, confirm, reductions) in [
+        (true, true, false, none),
+        (false, false, true, none),
+        (true, true, true, none),
+        (true, true, true, Reductions::ALL),
+    ] {
+        let treatment = Treatment { purity, awaits: purity, dynamic, confirm };
+        let what = format!("{treatment:?}, {reductions:?}, seed {seed}\n{text}");
+        let Some(with) = found(&text, treatment, reductions) else {
+            panic!("there are more executions than without: {what}");
+        };
+        assert_eq!(with.outcomes, unrolled.outcomes, "{what}");
+        confirmed = with.confirmed;
+    }
+    Some((unrolled.outcomes.len(), confirmed))
+}
+
+#[test]
+fn programs_that_confirm_what_they_read_have_the_outcomes_that_unrolling_finds() {
+    let asked = std::env::var("SELVEDGE_PURITY_PROGRAMS").ok().and_then(|number| number.parse().ok());
+    let programs = asked.unwrap_or(PROGRAMS);
+    let found: Vec<(usize, usize)> = (0..programs).filter_map(check_exchanging).collect();
+    assert!(found.len() as u64 > programs * 3 / 4, "only {} programs were small enough", found.len());
+    let telling = found.iter().filter(|(outcomes, confirmed)| *outcomes > 1 && *confirmed > 0).count();
+    assert!(telling as u64 > programs / 4, "only {telling} programs have several outcomes and such a loop");
 }

@@ -17,6 +17,7 @@
 use super::insertion::{Place, Plan, as_type, comparison_code, make};
 use super::purity_condition::{Atom, inverse, mirrored};
 use super::ssa_repair::{Flow, Repair};
+use super::wait_for_change::address_of_first_read;
 use crate::rewrite;
 use selvedge_ir::{
     AwaitKind, BinaryOp, Block, CmpOp, Function, Inst, InstKind, Operand, Order, RmwOp, Type, Value, ValueDef,
@@ -70,8 +71,9 @@ fn is_plain_load(kind: &InstKind) -> bool {
 /// Makes the access an await. `flow` must be up to date unless the form is direct.
 pub fn convert(func: &mut Function, plan: &Plan, form: Form, flow: &Flow) {
     let mut form = form;
-    if let InstKind::Await { ty, operand, .. } = &mut form.kind {
+    if let InstKind::Await { ty, addr, operand, .. } = &mut form.kind {
         let mut code = Vec::new();
+        *addr = address_of_first_read(func, *addr, *operand).unwrap_or(*addr);
         *operand = as_type(func, *operand, *ty, plan.loc, &mut code);
         place_before(func, form.access, code);
     }
@@ -118,6 +120,8 @@ fn is_known_before(func: &Function, flow: &Flow, operand: Operand, block: Block,
 /// The await that waits for a condition and then does what an access does.
 fn await_kind(kind: &InstKind, until: CmpOp, mask: u64, operand: Operand, retry: bool) -> Option<InstKind> {
     let (access, ty, addr, order, path) = match *kind {
+        // A read that waits is no speculation: the confirmation that follows would have lost what it confirms.
+        InstKind::Load { speculative: Some(_), .. } => return None,
         InstKind::Load { ty, addr, order, path, .. } => (AwaitKind::Load, ty, addr, order, path),
         InstKind::Rmw { op, ty, addr, value, order, path } if !matches!(op, RmwOp::FAdd | RmwOp::FSub) => {
             (AwaitKind::Rmw { op, value }, ty, addr, order, path)

@@ -20,15 +20,19 @@
 //! 4. Minimum and maximum do nothing if the old value is on the right side of the operand.
 //! 5. A store to an object that is still private and is written again in every iteration counts as a local variable that
 //!    is not used any more: see `private_store.rs`.
+//! 6. An inner loop that has become an await may be where the thread stays for ever. An iteration is not cut off before it,
+//!    since that would hide the livelock; see also `wait_for_change.rs`.
 
-use super::guards::{bits_comparison, comparison, guard};
+use super::guards::{bits_comparison, comparison, definition, guard};
 use super::header_phis;
 use super::private_store;
 use super::purity_condition::{Condition, TooLarge};
 use super::reasons::{Reason, Why};
+use super::wait_for_change::waits_for_change;
 use crate::{Loop, dce};
 use selvedge_ir::{
-    AwaitKind, Block, Callee, Cfg, CmpOp, EntityVec, Function, Inst, InstKind, Module, Operand, Order, RmwOp, Type,
+    AwaitKind, BinaryOp, Block, Callee, CastOp, Cfg, CmpOp, EntityVec, Function, Inst, InstKind, Module, Operand,
+    Order, RmwOp, Type,
 };
 
 /// Library functions after which everything is as it was.
@@ -123,6 +127,10 @@ impl Pass<'_> {
         let Context { module, func, .. } = *self.context;
         let data = &func.insts[inst];
         let old = data.results.first().map_or(Operand::Undef, |&value| Operand::Value(value));
+        if waits_for_change(func, self.context.this, inst) {
+            self.reasons.push(Reason { loc: data.loc, why: Why::WaitsForChange(inst) });
+            return Ok(Condition::never());
+        }
         if is_barrier(module, func, inst) {
             after.only_after(inst);
         }
@@ -271,15 +279,16 @@ pub fn is_pure_call(module: &Module, callee: Callee) -> bool {
     }
 }
 
-/// Whether an iteration must not be cut off before an instruction, because it may be an error.
+/// Whether an iteration must not be cut off before an instruction, because it may be an error, or wait for ever.
 fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
     match func.insts[inst].kind {
-        InstKind::Load { ty, addr, order, .. } => order == Order::Plain || may_fault(module, addr, ty),
+        InstKind::Await { retry: false, .. } => true,
+        InstKind::Load { ty, addr, order, .. } => order == Order::Plain || may_fault(module, func, addr, ty),
         InstKind::Await { access: AwaitKind::Load, ty, addr, order, .. } => {
-            order == Order::Plain || may_fault(module, addr, ty)
+            order == Order::Plain || may_fault(module, func, addr, ty)
         }
         InstKind::Rmw { ty, addr, .. } | InstKind::Cas { ty, addr, .. } | InstKind::Await { ty, addr, .. } => {
-            may_fault(module, addr, ty)
+            may_fault(module, func, addr, ty)
         }
         InstKind::Binary { .. } => !dce::is_removable(&func.insts[inst].kind),
         _ => false,
@@ -287,9 +296,27 @@ fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether an atomic access can go wrong: only one within a global variable cannot.
-fn may_fault(module: &Module, addr: Operand, ty: Type) -> bool {
-    let Operand::Global(id, offset) = addr else { return true };
-    let global = &module.globals[id];
-    let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(ty.store_size().into()));
-    global.external || end.is_none_or(|end| end > global.size)
+pub fn may_fault(module: &Module, func: &Function, addr: Operand, ty: Type) -> bool {
+    let (base, (index, scale), offset) = match definition(func, addr) {
+        Some((&InstKind::PtrAdd { base, index, scale, offset }, _)) => (base, (index, scale), offset),
+        _ => (addr, (Operand::Const(0), 0), 0),
+    };
+    let Operand::Global(id, start) = base else { return true };
+    let (global, start) = (&module.globals[id], i128::from(start) + i128::from(offset));
+    let Some(most) = largest(func, index) else { return true };
+    let end = start + i128::from(most) * i128::from(scale) + i128::from(ty.store_size());
+    global.external || scale < 0 || start < 0 || end > i128::from(global.size)
+}
+
+/// The largest number that an index can be, if it is certain that it is not negative: a remainder, or some of its bits.
+fn largest(func: &Function, index: Operand) -> Option<u64> {
+    match (index, definition(func, index)) {
+        (Operand::Const(index), _) => (index <= u64::MAX >> 1).then_some(index),
+        (_, Some((&InstKind::Cast { op: CastOp::ZExt, a, .. }, _))) => largest(func, a),
+        (_, Some((&InstKind::Binary { op: BinaryOp::URem, b: Operand::Const(modulus), .. }, _))) => {
+            modulus.checked_sub(1)
+        }
+        (_, Some((&InstKind::Binary { op: BinaryOp::And, b: Operand::Const(mask), .. }, _))) => Some(mask),
+        _ => None,
+    }
 }

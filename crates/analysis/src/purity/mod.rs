@@ -17,6 +17,7 @@
 //! | `insertion.rs` | where assumptions go |
 //! | `ssa_repair.rs` | phis for registers that do not reach the place |
 //! | `assume_to_await.rs` | awaits |
+//! | `wait_for_change.rs` | awaits after which an iteration is not pure |
 //! | `reasons.rs`, `report.rs` | what was done, and why a loop was left alone, in words |
 //!
 //! Loops are treated from the inside out, and branches that are decided by an inserted assumption are removed before the
@@ -33,6 +34,7 @@ pub mod purity_condition;
 pub mod reasons;
 pub mod report;
 pub mod ssa_repair;
+pub mod wait_for_change;
 
 pub use report::{Insertion, LoopReport, Outcome};
 

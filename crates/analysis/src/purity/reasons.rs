@@ -18,6 +18,8 @@ pub enum Why {
     Acts(Inst),
     /// A local variable changes: this phi of the header.
     Changes(Value),
+    /// An inner loop, which has become this await, ends only when another thread has written.
+    WaitsForChange(Inst),
     /// On the way back, a local variable always changes.
     AlwaysChanges,
 }

@@ -10,7 +10,8 @@ use super::purity_condition::{Atom, Condition, Conjunction, TooLarge, inverse};
 use super::reasons::{Reason, Why};
 use crate::LoopForest;
 use selvedge_ir::{
-    AwaitKind, CmpOp, FuncId, Function, Inst, InstKind, LocId, Module, Operand, RmwOp, Type, Value, ValueDef, eval,
+    AwaitKind, Block, CmpOp, FuncId, Function, Inst, InstKind, LocId, Module, Operand, RmwOp, Type, Value, ValueDef,
+    eval,
 };
 use std::fmt;
 
@@ -43,6 +44,8 @@ pub enum Outcome {
     Eliminated,
     /// It was left alone, for these reasons.
     LeftAlone(Vec<String>),
+    /// It is none any more: attempts that fail are cut off (`confirmation_cas/`).
+    Confirmed,
 }
 
 /// What was inserted.
@@ -78,6 +81,8 @@ pub struct LoopReport {
     pub outcome: Outcome,
     /// What was inserted where.
     pub insertions: Vec<Insertion>,
+    /// What is to be said about compare-and-exchanges in it that confirm a load.
+    pub confirmations: Vec<String>,
 }
 
 impl LoopReport {
@@ -89,13 +94,8 @@ impl LoopReport {
             Ok(condition) if condition.is_never() => Outcome::LeftAlone(words.reasons(reasons)),
             Ok(condition) => Outcome::Pure(words.condition(condition)),
         };
-        let loc = loop_position(context.module, context.func, context.this.header);
-        LoopReport {
-            function: function_name(context.module, context.func, loc),
-            position: position(context.module, loc),
-            outcome,
-            insertions: Vec::new(),
-        }
+        let (function, position) = place_of_loop(context.module, context.func, context.this.header);
+        LoopReport { function, position, outcome, insertions: Vec::new(), confirmations: Vec::new() }
     }
 }
 
@@ -120,6 +120,10 @@ impl fmt::Display for LoopReport {
             Outcome::Pure(condition) => writeln!(f, "  pure if {condition}")?,
             Outcome::Eliminated => writeln!(f, "  never pure once the loops in it are treated")?,
             Outcome::LeftAlone(reasons) => writeln!(f, "  left alone: {}", reasons.join("; "))?,
+            Outcome::Confirmed => {}
+        }
+        for confirmation in &self.confirmations {
+            writeln!(f, "  {confirmation}")?;
         }
         for insertion in &self.insertions {
             let Insertion { position, until, .. } = insertion;
@@ -137,13 +141,20 @@ impl fmt::Display for LoopReport {
 pub fn irreducible(module: &Module, id: FuncId) -> Vec<LoopReport> {
     let func = &module.functions[id];
     let forest = LoopForest::of(func);
-    let report = |&(_, to): &(selvedge_ir::Block, selvedge_ir::Block)| LoopReport {
+    let report = |&(_, to): &(Block, Block)| LoopReport {
         function: func.source_name.clone(),
         position: position(module, loop_position(module, func, to)),
         outcome: Outcome::LeftAlone(vec!["it can be entered at several places (by goto)".to_owned()]),
         insertions: Vec::new(),
+        confirmations: Vec::new(),
     };
     forest.irreducible.iter().map(report).collect()
+}
+
+/// The function that the loop with this header stands in, and where.
+pub fn place_of_loop(module: &Module, func: &Function, header: Block) -> (String, Position) {
+    let loc = loop_position(module, func, header);
+    (function_name(module, func, loc), position(module, loc))
 }
 
 /// The function that a loop stands in, in the words of the source.
@@ -162,9 +173,12 @@ pub fn position(module: &Module, loc: LocId) -> Position {
     Position { file, line: data.line, column: data.column }
 }
 
-struct Words<'a> {
-    module: &'a Module,
-    func: &'a Function,
+/// A function, to be spoken of in the words of the source.
+pub struct Words<'a> {
+    /// The program.
+    pub module: &'a Module,
+    /// The function.
+    pub func: &'a Function,
 }
 
 impl Words<'_> {
@@ -238,7 +252,8 @@ impl Words<'_> {
         }
     }
 
-    fn path(&self, inst: Inst) -> Option<String> {
+    /// What an access touches, if it has a name.
+    pub fn path(&self, inst: Inst) -> Option<String> {
         self.func.insts[inst].kind.path().map(|path| self.module.paths[path].clone())
     }
 
@@ -277,6 +292,10 @@ impl Words<'_> {
                 Why::Changes(value) => format!("{} changes (line {line})", self.value(value)),
                 Why::AlwaysChanges => format!("a local variable always changes (line {line})"),
                 Why::Acts(inst) => format!("{} (line {line})", self.act(inst)),
+                Why::WaitsForChange(inst) => {
+                    let path = self.path(inst).unwrap_or_else(|| "memory".to_owned());
+                    format!("it has waited until {path} changes (line {line})")
+                }
             };
             if !words.contains(&text) {
                 words.push(text);
@@ -288,7 +307,8 @@ impl Words<'_> {
         words
     }
 
-    fn act(&self, inst: Inst) -> String {
+    /// What an instruction does that keeps an iteration from being pure.
+    pub fn act(&self, inst: Inst) -> String {
         let path = self.path(inst).unwrap_or_else(|| "memory".to_owned());
         match &self.func.insts[inst].kind {
             InstKind::Call { callee: selvedge_ir::Callee::Direct(id), .. } => {

@@ -33,7 +33,7 @@ pub fn is_acyclic(graph: &Graph, row: usize, strength: Strength, scratch: &mut P
         event.order == Order::SeqCst && (event.kind == Kind::Fence || strength == Strength::All && event.is_access())
     };
     scratch.sc.clear();
-    scratch.sc.extend(graph.ids().filter(|&e| is_sc(graph.event(e)) && !graph.event(e).blocked));
+    scratch.sc.extend(graph.ids().filter(|&e| is_sc(graph.event(e))));
     let n = scratch.sc.len();
     if n < 2 {
         return true;

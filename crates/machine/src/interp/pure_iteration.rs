@@ -16,6 +16,9 @@
 //! An *effect* is whatever could be noticed later by the thread itself or by others: a store (to private memory too), a
 //! read-modify-write that has changed the value, a stack object, a library call. Failed exchanges and loads are none.
 //!
+//! An iteration that has waited until something that it had read before changed has not been in vain, and there are no more
+//! of them than there are writes: loops with such an await are not looked at (`purity/wait_for_change.rs`).
+//!
 //! Before there is a second thread nobody can change what the loop reads, so it is a livelock.
 
 use super::code::{LoopSite, Program, Reg};
@@ -23,7 +26,7 @@ use super::flow::Flow;
 use super::registers::Registers;
 use super::select::Selection;
 use rustc_hash::FxHashMap;
-use selvedge_ir::{BinaryOp, Block, EntityRef, Function, Inst, InstKind, Operand, Value, ValueDef};
+use selvedge_ir::{AwaitKind, BinaryOp, Block, CmpOp, EntityRef, Function, Inst, InstKind, Operand, Value, ValueDef};
 
 /// The loops of a function that are worth looking at, with the phis that are their state. A loop that counts cannot be in
 /// the same state twice in a row.
@@ -34,7 +37,8 @@ pub fn tracked_loops(function: &Function, flow: &Flow, selection: &Selection<'_>
             let needed = |inst: &Inst| selection.needed[inst.index()];
             let phis: Vec<Inst> = function.phis(header).filter(needed).collect();
             let counts = |&phi: &Inst| is_counter(function, flow, header, phi);
-            (!phis.iter().any(counts)).then(|| (header, phis.iter().map(|&phi| function.result(phi)).collect()))
+            let can_repeat = !phis.iter().any(counts) && !waits_for_change(function, flow, header);
+            can_repeat.then(|| (header, phis.iter().map(|&phi| function.result(phi)).collect()))
         })
         .collect()
 }
@@ -54,6 +58,41 @@ fn is_counter(function: &Function, flow: &Flow, header: Block, phi: Inst) -> boo
         }
     };
     args.iter().filter(|&&(from, _)| flow.is_back_edge(from, header)).all(|&(_, arg)| steps(arg))
+}
+
+/// Whether a loop contains an await for a value that differs from what the loop has loaded from the same address.
+fn waits_for_change(function: &Function, flow: &Flow, header: Block) -> bool {
+    let blocks = body(flow, header);
+    let insts = || blocks.iter().flat_map(|&block| &function.blocks[block].insts);
+    let is_waiting = |&inst: &Inst| {
+        let InstKind::Await { access: AwaitKind::Load, ty, addr, until, mask, operand, .. } = function.insts[inst].kind
+        else {
+            return false;
+        };
+        let irreflexive = matches!(until, CmpOp::Ne | CmpOp::Ult | CmpOp::Ugt | CmpOp::Slt | CmpOp::Sgt);
+        let first_read = |&read: &Inst| match function.insts[read].kind {
+            InstKind::Load { addr: first, .. } | InstKind::Await { access: AwaitKind::Load, addr: first, .. } => {
+                first == addr && Operand::Value(function.result(read)) == operand
+            }
+            _ => false,
+        };
+        irreflexive && mask & ty.mask() == ty.mask() && insts().any(first_read)
+    };
+    insts().any(is_waiting)
+}
+
+/// The blocks of a loop: those from which a back edge to its header can be reached without passing the header.
+fn body(flow: &Flow, header: Block) -> Vec<Block> {
+    let mut blocks = vec![header];
+    let latches = flow.preds[header.index()].iter().copied().filter(|&pred| flow.is_back_edge(pred, header));
+    let mut stack: Vec<Block> = latches.collect();
+    while let Some(block) = stack.pop() {
+        if !blocks.contains(&block) {
+            blocks.push(block);
+            stack.extend(&flow.preds[block.index()]);
+        }
+    }
+    blocks
 }
 
 /// Gives each loop registers to note its state in, from `next` on.

@@ -11,12 +11,17 @@ pub const LIMITS: Limits = Limits { graphs: 400, events: 48 };
 /// Checks random programs, so many of each family. The first that fails is shrunk, and shown with what is wrong.
 ///
 /// The environment variable `WEAK_PROGRAMS` multiplies the number, and `WEAK_SEED` is the first seed.
-pub fn each_program(count: u64, mut check: impl FnMut(&Program) -> Result<(), String>) {
+pub fn each_program(count: u64, check: impl FnMut(&Program) -> Result<(), String>) {
+    each_program_within(count, LIMITS, check);
+}
+
+/// The same, with programs of another size.
+pub fn each_program_within(count: u64, limits: Limits, mut check: impl FnMut(&Program) -> Result<(), String>) {
     let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
     let (times, first) = (number("WEAK_PROGRAMS", 1), number("WEAK_SEED", 0));
     for family in FAMILIES {
         for seed in first..first + count * times {
-            let program = generate(family, seed, LIMITS);
+            let program = generate(family, seed, limits);
             if let Err(wrong) = check(&program) {
                 let small = shrink(&program, |candidate| check(candidate).is_err());
                 let wrong = check(&small).err().unwrap_or(wrong);

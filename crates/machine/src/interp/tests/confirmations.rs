@@ -18,6 +18,7 @@ fn a_load_says_with_which_values_it_is_speculative() {
         ("spec", Some(Speculation::Always)),
         ("spec_zero", Some(Speculation::IfZero)),
         ("spec_nonzero", Some(Speculation::IfNonzero)),
+        ("spec_next", Some(Speculation::IfNext)),
     ];
     for (mark, expected) in marks {
         for load in
@@ -29,11 +30,16 @@ fn a_load_says_with_which_values_it_is_speculative() {
         }
     }
     let zero = access("v = load i32 @x, acq spec_zero");
-    assert!(zero.speculates(0) && !zero.speculates(1));
+    assert!(zero.speculates(0, None) && !zero.speculates(1, None));
     let nonzero = access("v = load i32 @x, acq spec_nonzero");
-    assert!(nonzero.speculates(1) && !nonzero.speculates(0));
-    assert!(access("v = load i32 @x, acq spec").speculates(0));
-    assert!(!access("v = load i32 @x, acq").speculates(0));
+    assert!(nonzero.speculates(1, None) && !nonzero.speculates(0, None));
+    let next = access("v = load i32 @x, acq spec_next");
+    let confirming = Op::Access(access("o, d = cas i32 @x, 0, 1, sc, sc confirm"));
+    let another = Op::Access(access("o, d = cas i32 @x, 0, 1, sc, sc"));
+    assert!(next.speculates(0, Some(&confirming)));
+    assert!(!next.speculates(0, Some(&another)) && !next.speculates(0, None));
+    assert!(access("v = load i32 @x, acq spec").speculates(0, None));
+    assert!(!access("v = load i32 @x, acq").speculates(0, None));
 }
 
 #[test]

@@ -1,0 +1,141 @@
+//! Confirmation loops, one confirmation at a time (section 3.3).
+//!
+//! A speculative read is confirmed by a compare-and-exchange that reads from the same write. Two speculative reads of
+//! one write cannot both be confirmed, so when a second one comes, the first one is revisited (lines 16 and 17): it reads
+//! from nothing, and waits until the confirmation of the second is written. Then it is read again in place. A thread
+//! that has made a speculative read goes on until it has confirmed it (`next_P` (a)), so that only complete
+//! confirmations are found in a graph.
+//!
+//! This is right if all writes of the location are ordered, no value is written twice, and a thread does nothing but
+//! read between the speculative read and its confirmation (Definition 4). Where that turns out not to be so, the
+//! exploration starts again with speculative reads of the location as reads like any other.
+
+use super::{Explorer, Go, Todo};
+use crate::backward;
+use crate::event::{EventId, Kind, LocId};
+use crate::models::Model;
+use crate::request::Request;
+use selvedge_ir::{EntityRef, Speculation};
+use selvedge_machine::{Access, Machine, Status, ThreadId};
+use selvedge_trace::session::Over;
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// Whether speculative reads of a location are treated as such.
+    pub(super) fn speculates(&self, loc: LocId) -> bool {
+        let reductions = self.options.reductions;
+        reductions.speculative && reductions.in_place && self.habits[loc.index()].speculates()
+    }
+
+    /// Whether a load that a thread stands at is speculative with a value. What it would do next is tried out if need be.
+    pub(super) fn is_speculative(&mut self, thread: ThreadId, access: &Access, value: u64) -> bool {
+        if access.speculative != Some(Speculation::IfNext) {
+            return access.speculates(value, None);
+        }
+        let machine = &mut self.runner.machine;
+        machine.mark();
+        let goes_on = machine.resume(thread, value).is_ok() && machine.status(thread) == Status::Ready;
+        let speculates = access.speculates(value, goes_on.then(|| machine.pending(thread)));
+        machine.undo();
+        speculates
+    }
+
+    /// The speculative read of a thread that it has not confirmed yet.
+    fn open_speculation(&self, thread: ThreadId) -> Option<EventId> {
+        let graph = self.graph();
+        for &e in graph.thread(thread).iter().rev() {
+            let event = graph.event(e);
+            if event.speculative {
+                return Some(e);
+            }
+            if event.confirms {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// A thread with a speculative read that it has not confirmed yet: it comes first. If it cannot go on, or does
+    /// something else than read, its speculative reads are none.
+    pub(super) fn speculating(&mut self) -> Option<ThreadId> {
+        if !self.habits.iter().any(|habits| habits.speculative && habits.speculates()) {
+            return None;
+        }
+        for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
+            let Some(e) = self.open_speculation(thread) else { continue };
+            let event = *self.graph().event(e);
+            if event.blocked {
+                continue;
+            }
+            let last = self.graph().last(thread).expect("the thread has an event");
+            let regular = self.runner.machine.status(thread) == Status::Ready
+                && !self.graph().event(last).blocked
+                && self.graph().event(last).kind == Kind::Read
+                && (last == e || !self.graph().event(last).speculative);
+            if regular {
+                return Some(thread);
+            }
+            self.note(event.loc, |habits| habits.irregular = true);
+        }
+        None
+    }
+
+    /// What a confirmation must read from to succeed (line 12).
+    pub(super) fn confirmed_source(&mut self, thread: ThreadId, access: &Access, loc: LocId) -> Option<EventId> {
+        if !access.confirms || !self.speculates(loc) {
+            return None;
+        }
+        let open = self.open_speculation(thread)?;
+        let event = self.graph().event(open);
+        (event.loc == loc).then_some(event.rf)
+    }
+
+    /// Another speculative read that reads from a write that a new one could read from as well (line 16).
+    pub(super) fn rival(&mut self, read: EventId, access: &Access, write: EventId) -> Option<EventId> {
+        let graph = self.graph();
+        let loc = graph.event(read).loc;
+        let (thread, value) = (graph.event(read).thread, graph.written(loc, write));
+        if access.speculative.is_none() || !self.speculates(loc) || !self.is_speculative(thread, access, value) {
+            return None;
+        }
+        let graph = self.graph();
+        let others = graph.location(loc).reads.iter().copied();
+        others.filter(|&b| b != read).find(|&b| graph.event(b).speculative && graph.event(b).rf == write)
+    }
+
+    /// Notes that a speculative read takes what another one has read, if what would be deleted was added maximally.
+    pub(super) fn plan_speculation(&mut self, read: EventId, request: &Request, write: EventId, other: EventId) {
+        self.reads_from(read, request, write);
+        if backward::may_revisit(self.graph(), read, other) {
+            self.frame().todo.push(Todo::Speculate { read, write, other });
+        }
+    }
+
+    /// A speculative read takes what another one has read (line 17): a graph of its own, in which the other one waits.
+    pub(super) fn speculate(&mut self, read: EventId, write: EventId, other: EventId) -> Result<Go, Over> {
+        self.cut_behind(read);
+        self.catch_up()?;
+        let request = self.pending_request(self.graph().event(read).thread);
+        self.reads_from(read, &request, write);
+        if !self.is_consistent() {
+            return Ok(Go::Back);
+        }
+        let (other, read) = self.make_frame(other, read)?;
+        self.frame().graph.wait_for(other, read);
+        self.has_read(read, &request)
+    }
+
+    /// Looks whether a new write is one that speculative reads of its location can cope with.
+    pub(super) fn check_regularity(&mut self, write: EventId) {
+        let loc = self.graph().event(write).loc;
+        if !self.habits[loc.index()].speculative || !self.speculates(loc) {
+            return;
+        }
+        let graph = self.graph();
+        let value = graph.event(write).value;
+        let location = graph.location(loc);
+        let repeated = location.co.iter().any(|&w| w != write && graph.event(w).value == value);
+        if repeated || location.init == value {
+            self.note(loc, |habits| habits.irregular = true);
+        }
+    }
+}
