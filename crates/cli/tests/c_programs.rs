@@ -115,6 +115,9 @@ fn check_with(path: &Path, expected: Expected, reductions: &str) -> Result<(), S
     if !expected.options.iter().any(|option| option == "--reductions") {
         command.args(["--reductions", reductions]);
     }
+    if !expected.options.iter().any(|option| option == "--engine" || option == "--model") {
+        command.args(["--engine", "trace", "--model", "sc"]);
+    }
     let run = finish(command);
     if !(0..=4).contains(&run.code) || run.err.contains("panicked") {
         return Err(format!("a crash: {run}"));
@@ -251,10 +254,8 @@ fn check_directory(directory: &str) {
 fn check_all(directory: &str, check: impl Fn(&Path) -> Result<(), String>) {
     let files = programs(directory);
     assert!(!files.is_empty(), "no programs in {directory}");
-    let failures: Vec<String> = files
-        .iter()
-        .filter_map(|file| check(file).err().map(|why| format!("{}: {why}", file.display())))
-        .collect();
+    let failures: Vec<String> =
+        files.iter().filter_map(|file| check(file).err().map(|why| format!("{}: {why}", file.display()))).collect();
     let (failed, all) = (failures.len(), files.len());
     assert!(failures.is_empty(), "{failed} of {all} programs failed:\n\n{}\n", failures.join("\n\n"));
 }
