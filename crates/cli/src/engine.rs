@@ -98,7 +98,8 @@ impl Engine {
         let has = |name| program::has(reductions, name);
         match self {
             Engine::Trace => {
-                let reductions = selvedge_trace::Reductions { ifaa: has("ifaa"), observers: has("observers") };
+                let reductions =
+                    selvedge_trace::Reductions { ifaa: has("ifaa"), observers: has("observers") };
                 let options = selvedge_trace::Options { reductions, ..limits };
                 selvedge_trace::explore(machine, &options, &mut |progress| line.update(progress))
             }
