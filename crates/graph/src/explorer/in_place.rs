@@ -14,13 +14,13 @@ use crate::event::{EventId, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Machine, ThreadId};
+use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId};
 use selvedge_trace::session::Over;
 use smallvec::SmallVec;
 
 /// What the program does with a location, in any graph.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Habits {
+pub(crate) struct Habits {
     /// Some access to it is not atomic.
     pub plain: bool,
     /// Some read of it waits for a condition.
@@ -44,6 +44,17 @@ impl Habits {
         !((self.awaited || self.speculative) && self.unordered) && !self.contended
     }
 
+    /// Adds what others know.
+    pub fn merge(&mut self, other: Habits) {
+        self.plain |= other.plain;
+        self.awaited |= other.awaited;
+        self.unordered |= other.unordered;
+        self.speculative |= other.speculative;
+        self.irregular |= other.irregular;
+        self.awaited_rmw |= other.awaited_rmw;
+        self.contended |= other.contended;
+    }
+
     /// Whether speculative reads are treated as such. The theorem does not know read-modify-writes that wait.
     pub fn speculates(self) -> bool {
         self.in_place() && !self.irregular && !self.awaited_rmw
@@ -58,9 +69,46 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
     pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
-        let before = (self.in_place(loc), self.habits[loc.index()].speculative && self.speculates(loc));
+        let before = self.given_up(loc);
         change(&mut self.habits[loc.index()]);
-        self.restart |= before.0 && !self.in_place(loc) || before.1 && !self.speculates(loc);
+        let now = self.given_up(loc);
+        if before == now {
+            return;
+        }
+        self.restart = true;
+        let object = self.name(loc);
+        let note = match before.0 == now.0 {
+            true => {
+                format!("speculative reads of {object} are explored like others: Definition 4 does not hold for it")
+            }
+            false if self.habits[loc.index()].contended => {
+                format!("reads of {object} are not read again in place: exchanges wait and compete for its value")
+            }
+            false => format!("reads of {object} are not read again in place: its writes are not ordered"),
+        };
+        if !self.session.result.notes.contains(&note) {
+            self.session.result.notes.push(note);
+        }
+    }
+
+    /// Whether reads of a location could have been read again in place, and speculative reads treated as such.
+    fn given_up(&self, loc: LocId) -> (bool, bool) {
+        let (reductions, habits) = (self.options.reductions, self.habits[loc.index()]);
+        let speculates = !habits.speculative || habits.speculates();
+        (reductions.in_place && !habits.in_place(), reductions.speculative && !speculates)
+    }
+
+    /// A location in the words of the program, if some thread stands at an access to it.
+    fn name(&self, loc: LocId) -> String {
+        let (addr, _) = self.runner.place(loc);
+        let machine = &self.runner.machine;
+        let there = |&thread: &ThreadId| {
+            machine.status(thread) == Status::Ready
+                && Request::of(thread, machine.pending(thread)).is_some_and(|request| request.access.addr == addr)
+        };
+        let thread = (0..machine.thread_limit()).map(ThreadId::new).find(there);
+        let named = thread.map(|thread| machine.site(thread).object).filter(|object| !object.is_empty());
+        named.unwrap_or_else(|| addr.to_string())
     }
 
     /// Notes how a location is read.
