@@ -50,6 +50,8 @@ pub struct ThreadEnd {
     pub status: Status,
     /// The Op that it waits with, if it is ready.
     pub waiting: Option<(Op, Site)>,
+    /// Where it stands, if it is blocked because an iteration of a loop changes nothing.
+    pub spins: Option<Site>,
 }
 
 /// A schedule that was run again.
@@ -138,5 +140,6 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
 fn thread_end<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> ThreadEnd {
     let status = sc.machine.status(thread);
     let waiting = (status == Status::Ready).then(|| (*sc.machine.pending(thread), sc.machine.site(thread)));
-    ThreadEnd { thread, name: sc.machine.thread_name(thread), status, waiting }
+    let spins = (status == Status::AssumeBlocked && sc.machine.spins(thread)).then(|| sc.machine.site(thread));
+    ThreadEnd { thread, name: sc.machine.thread_name(thread), status, waiting, spins }
 }
