@@ -113,6 +113,9 @@ pub fn summary(verdict: &Verdict) -> String {
     for (name, text) in rows {
         writeln!(out, "  {} {text}", paint(style::FAINT, format!("{name:<8}"))).expect("writing to a string succeeds");
     }
+    for note in &verdict.exploration.notes {
+        writeln!(out, "  {} {note}", paint(style::FAINT, "note    ")).expect("writing to a string succeeds");
+    }
     let not_covered = verdict.not_covered();
     if !not_covered.is_empty() {
         writeln!(out, "  {}", paint(style::FAINT, "not covered")).expect("writing to a string succeeds");
