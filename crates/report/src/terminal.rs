@@ -177,6 +177,9 @@ fn incomplete_because(verdict: &Verdict) -> String {
 fn asked(question: &Question) -> String {
     let model = match question.model.as_str() {
         "sc" => "sequential consistency",
+        "tso" => "x86-TSO",
+        "ra" => "release/acquire",
+        "rc11" => "RC11",
         other => other,
     };
     let reductions = match question.reductions.as_slice() {
