@@ -11,7 +11,7 @@ use crate::words::Names;
 use crate::{interleaving, waiting};
 use annotate_snippets::Level;
 use selvedge_machine::verdict::Interruption;
-use selvedge_machine::{Bound, BoundKind, Unsupported};
+use selvedge_machine::{Bound, BoundKind, Unsupported, ViolationKind};
 use std::fmt::Write;
 
 /// How to lay out a report.
@@ -91,7 +91,9 @@ pub fn violation(shown: &Shown, layout: &Layout) -> String {
         heading(&mut out, "Interleaving", &format!("{steps}, {switches} (>)"));
         out.push_str(&interleaving::render(replay, v, layout.width, layout.full));
     }
-    let blocked = if replay.stop.is_none() { waiting::describe(replay, &Names::of(replay)) } else { Vec::new() };
+    // A data race is shown up to its second access: threads that are not there yet do not wait.
+    let is_over = replay.stop.is_none() && v.kind != ViolationKind::DataRace;
+    let blocked = if is_over { waiting::describe(replay, &Names::of(replay)) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
     out.push('\n');
