@@ -42,7 +42,8 @@ fn is_next(graph: &Graph, e: EventId, all: &[EventId], done: &[bool]) -> bool {
         all.iter().take_while(|&&x| x != e).all(|&x| graph.event(x).thread != event.thread || done[x.index()]);
     let created = graph.birth(event.thread).is_none_or(|birth| done[birth.index()]);
     let joined = event.kind != crate::event::Kind::Join
-        || all.iter().all(|&x| graph.event(x).thread != event.other() || done[x.index()]);
+        || (graph.birth(event.other()).is_none_or(|birth| done[birth.index()])
+            && all.iter().all(|&x| graph.event(x).thread != event.other() || done[x.index()]));
     if !(in_thread && created && joined) {
         return false;
     }
