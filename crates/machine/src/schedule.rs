@@ -1,7 +1,11 @@
 //! Schedules: one execution, written down so that it can be run again.
+//!
+//! An interleaving is its steps: who goes next, and which alternative it takes. If no interleaving explains an execution
+//! because a weak memory model allows more than these, every step also says what it reads from and where its write
+//! stands in coherence order ([`Weak`]); `weak.rs` runs such an execution again.
 
 use crate::sc::{Done, Sc};
-use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId};
+use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId, weak};
 
 /// One step of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +24,36 @@ pub struct Schedule {
     pub threads: Vec<Vec<u32>>,
     /// The steps.
     pub steps: Vec<ScheduleStep>,
+    /// What the steps read and where they write, if that does not follow from their order.
+    pub weak: Option<Weak>,
+}
+
+/// What makes an execution out of steps if they are no interleaving: a read may read something else than what was
+/// written last. The order of the steps is still one in which a write comes before whoever reads from it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Weak {
+    /// The memory model that allows it, by its name on the command line.
+    pub model: String,
+    /// For every step, how it is linked to others.
+    pub links: Vec<Link>,
+}
+
+/// How a step is linked to others in an execution graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Link {
+    /// What it reads from; none if it reads nothing.
+    pub from: Option<Source>,
+    /// The place of its write in the coherence order of the memory that it writes, from 1; 0 if it writes nothing.
+    pub place: u32,
+}
+
+/// Where a value that is read comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Source {
+    /// It was there before any step wrote.
+    Initial,
+    /// The step at this position wrote it.
+    Step(usize),
 }
 
 /// What happened in one step of a replayed schedule.
@@ -37,6 +71,10 @@ pub struct EventRecord {
     pub choice: u32,
     /// Where, and what it touches.
     pub site: Site,
+    /// How it is linked to others; nothing is said in an interleaving, where it follows from the order of the steps.
+    pub link: Link,
+    /// The coherence-last of the writes before it that are newer than what it reads: it does not see them.
+    pub missed: Option<usize>,
 }
 
 /// How a replayed schedule ended for a thread.
@@ -63,6 +101,8 @@ pub struct Replay {
     pub threads: Vec<ThreadEnd>,
     /// What the program printed.
     pub output: String,
+    /// The memory model that allows this execution, if no interleaving explains it.
+    pub weak_under: Option<String>,
 }
 
 /// Why a schedule cannot be run again.
@@ -82,6 +122,14 @@ pub enum ReplayError {
         /// The thread.
         name: String,
     },
+    /// What the schedule says about a step of a weak memory model does not fit the step.
+    #[error("step {step} of the schedule does not fit: {why}; is it a schedule of another program?")]
+    Unfit {
+        /// Which step, from 1.
+        step: usize,
+        /// What does not fit.
+        why: &'static str,
+    },
 }
 
 impl Schedule {
@@ -90,7 +138,7 @@ impl Schedule {
         use selvedge_ir::EntityRef;
         let threads = (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect();
         let step = |(thread, choice)| ScheduleStep { thread: machine.thread_path(thread), choice };
-        Schedule { threads, steps: steps.map(step).collect() }
+        Schedule { threads, steps: steps.map(step).collect(), weak: None }
     }
 }
 
@@ -99,12 +147,14 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
     for path in &schedule.threads {
         machine.thread_at(path);
     }
+    if let Some(weak) = &schedule.weak {
+        return weak::replay(machine, schedule, weak);
+    }
     let mut events = Vec::new();
     let mut sc = match Sc::start(machine) {
         Ok(sc) => sc,
         Err((stop, machine)) => {
-            let stop = Some((crate::main_thread(), stop));
-            return Ok(Replay { events, stop, threads: Vec::new(), output: machine.output().to_owned() });
+            return Ok(stopped_at_start(&machine, stop));
         }
     };
     let mut stop = None;
@@ -125,18 +175,30 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
             Ok(done) => (done, None),
             Err((done, stop)) => (done, Some((thread, stop))),
         };
-        events.push(EventRecord { thread, op, done, section, choice: step.choice, site });
+        let (link, missed) = (Link::default(), None);
+        events.push(EventRecord { thread, op, done, section, choice: step.choice, site, link, missed });
         if stopped.is_some() && stop.is_none() {
             stop = stopped;
         }
     }
-    let threads =
-        sc.threads().filter(|&t| sc.machine.status(t) != Status::Absent).map(|t| thread_end(&sc, t)).collect();
-    Ok(Replay { events, stop, threads, output: sc.machine.output().to_owned() })
+    Ok(Replay { events, stop, threads: ends(&sc.machine), output: sc.machine.output().to_owned(), weak_under: None })
 }
 
-fn thread_end<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> ThreadEnd {
-    let status = sc.machine.status(thread);
-    let waiting = (status == Status::Ready).then(|| (*sc.machine.pending(thread), sc.machine.site(thread)));
-    ThreadEnd { thread, name: sc.machine.thread_name(thread), status, waiting }
+/// A replay that is over before the first step.
+pub(crate) fn stopped_at_start<M: Machine>(machine: &M, stop: Stop) -> Replay {
+    let stop = Some((crate::main_thread(), stop));
+    Replay { events: Vec::new(), stop, threads: Vec::new(), output: machine.output().to_owned(), weak_under: None }
+}
+
+/// Where the threads of a machine stand.
+pub(crate) fn ends<M: Machine>(machine: &M) -> Vec<ThreadEnd> {
+    use selvedge_ir::EntityRef;
+    let threads = (0..machine.thread_limit()).map(ThreadId::new);
+    threads.filter(|&t| machine.status(t) != Status::Absent).map(|t| thread_end(machine, t)).collect()
+}
+
+fn thread_end<M: Machine>(machine: &M, thread: ThreadId) -> ThreadEnd {
+    let status = machine.status(thread);
+    let waiting = (status == Status::Ready).then(|| (*machine.pending(thread), machine.site(thread)));
+    ThreadEnd { thread, name: machine.thread_name(thread), status, waiting }
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use selvedge_ir::{EntityRef, Order};
-use selvedge_machine::schedule::{EventRecord, Replay, Schedule, ScheduleStep, ThreadEnd};
+use selvedge_machine::schedule::{EventRecord, Link, Replay, Schedule, ScheduleStep, ThreadEnd};
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{
     Access, AccessKind, Addr, Cond, Done, Op, Purpose, Site, SourceSpan, Status, ThreadId, Violation, ViolationKind,
@@ -46,7 +46,16 @@ impl Script {
     }
 
     pub fn step(mut self, thread: usize, op: Op, done: Done, site: Site) -> Script {
-        self.events.push(EventRecord { thread: t(thread), op, done, section: Vec::new(), choice: 0, site });
+        self.events.push(EventRecord {
+            thread: t(thread),
+            op,
+            done,
+            section: Vec::new(),
+            choice: 0,
+            site,
+            link: Link::default(),
+            missed: None,
+        });
         self
     }
 
@@ -78,7 +87,7 @@ impl Script {
     }
 
     pub fn replay(self) -> Replay {
-        Replay { events: self.events, stop: None, threads: self.ends, output: String::new() }
+        Replay { events: self.events, stop: None, threads: self.ends, output: String::new(), weak_under: None }
     }
 }
 
@@ -108,7 +117,7 @@ pub fn question() -> Question {
 pub fn verdict(violation: Violation, replay: Replay) -> Verdict {
     let threads = vec![vec![], vec![0], vec![1]];
     let step = |e: &EventRecord| ScheduleStep { thread: threads[e.thread.index()].clone(), choice: e.choice };
-    let schedule = Schedule { steps: replay.events.iter().map(step).collect(), threads: threads.clone() };
+    let schedule = Schedule { steps: replay.events.iter().map(step).collect(), threads: threads.clone(), weak: None };
     let exploration = Exploration {
         complete: 1,
         blocked: 2,
