@@ -1,7 +1,7 @@
 /* N threads put a node each into a queue of Michael and Scott's kind that has no tail pointer.
  *
- * A thread goes to the last node and links its own node there, or goes on if another one was quicker. An attempt that
- * fails has no effect: N! executions if only those are left in which every exchange succeeds at once. (Kokologiannakis,
+ * A thread goes to the last node and links its own node there, or starts again if another one was quicker. An attempt
+ * that fails has no effect: N! executions if only those are left in which every exchange succeeds at once. (Kokologiannakis,
  * Marmanis, Vafeiadis, Unblocking Dynamic Partial Order Reduction, CAV 2023, Table 2.) */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,17 +21,15 @@ struct node {
 static struct node head;
 
 static void enqueue(int value) {
-    struct node *node = malloc(sizeof *node), *last = &head;
+    struct node *node = malloc(sizeof *node), *last, *next;
     atomic_init(&node->next, NULL);
     node->value = value;
-    for (;;) {
-        struct node *next = atomic_load_explicit(&last->next, memory_order_acquire);
-        if (next)
+    do {
+        last = &head;
+        while ((next = atomic_load_explicit(&last->next, memory_order_acquire)))
             last = next;
-        else if (atomic_compare_exchange_strong_explicit(&last->next, &next, node, memory_order_acq_rel,
-                                                         memory_order_relaxed))
-            return;
-    }
+    } while (!atomic_compare_exchange_strong_explicit(&last->next, &next, node, memory_order_acq_rel,
+                                                      memory_order_relaxed));
 }
 
 static void *worker(void *arg) {

@@ -1,5 +1,6 @@
 // EXPECT purity: verified complete=48 blocked=0
 // EXPECT await: verified complete=48 blocked=0
+// EXPECT graph: verified complete=6 blocked=0
 // A failed exchange leaves what it has found for the next attempt; or the thread gives up.
 #include <assert.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // EXPECT purity: verified complete=6 blocked=21
 // EXPECT await: verified complete=6 blocked=15
+// EXPECT graph: verified complete=6 blocked=0
 // Three threads each add one: read, compute, exchange, and start again if another one was faster.
 #include <assert.h>
 #include <pthread.h>

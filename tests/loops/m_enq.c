@@ -1,5 +1,6 @@
 // EXPECT purity: verified complete=2 blocked=2
 // EXPECT await: verified complete=2 blocked=2
+// EXPECT graph: verified complete=2 blocked=0
 // Michael and Scott's queue without its tail: an enqueuer walks to the last node and puts its own behind it.
 #include <assert.h>
 #include <pthread.h>

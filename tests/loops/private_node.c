@@ -1,5 +1,6 @@
 // EXPECT purity: verified complete=6 blocked=21
 // EXPECT await: verified complete=6 blocked=15
+// EXPECT graph: verified complete=6 blocked=0
 // An attempt to push writes into a node that is still private, and the next attempt writes there again: it does nothing.
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
 // EXPECT purity: violation use-after-free
 // EXPECT await: violation use-after-free
+// EXPECT graph: violation use-after-free
 // The node that is read has been freed by the one whose exchange came first: only an attempt that fails meets it.
 #include <pthread.h>
 #include <stdatomic.h>

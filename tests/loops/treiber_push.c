@@ -1,5 +1,6 @@
 // EXPECT purity: verified complete=5 blocked=3
 // EXPECT await: verified complete=5 blocked=2
+// EXPECT graph: verified complete=3 blocked=0
 // An attempt to push writes into a node that nobody knows before the exchange succeeds.
 #include <assert.h>
 #include <pthread.h>

@@ -126,7 +126,7 @@ fn check(selvedge: &Path, run: &Run) -> Vec<String> {
     if !run.options.iter().any(|option| option == "--reductions") {
         words.extend(["--reductions".to_owned(), "none".to_owned()]);
     }
-    words.extend(["--json".to_owned(), "-".to_owned()]);
+    words.extend(["--engine", "trace", "--json", "-"].map(str::to_owned));
     words
 }
 

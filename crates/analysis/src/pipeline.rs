@@ -101,12 +101,11 @@ fn treat_loops(module: &mut Module, options: &Options) -> Result<Vec<LoopReport>
     let ids: Vec<FuncId> = module.functions.keys().collect();
     for id in ids {
         let confirmation = confirmation_cas::Options { transform: options.confirm, exits: options.confirm_exits };
-        let (mut about, notes) = confirmation_cas::run(module, id, confirmation);
+        let (confirmed, notes) = confirmation_cas::run(module, id, confirmation);
         check(module, id, options, "confirmation-CAS")?;
-        if options.purity {
-            about.extend(purity::run(module, id, options.await_));
-            check(module, id, options, "purity")?;
-        }
+        let mut about = if options.purity { purity::run(module, id, options.await_) } else { Vec::new() };
+        check(module, id, options, "purity")?;
+        confirmed.into_iter().for_each(|report| confirmation_cas::attach(report, &mut about));
         if about.is_empty() {
             continue;
         }

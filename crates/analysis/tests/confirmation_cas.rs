@@ -435,8 +435,49 @@ fn what_else_may_not_be_carried_round() {
     declined(&carried("load i32 @x \"x\"", "", "v"), "the load is not atomic");
 }
 
+fn other_way(test: &str, other: &str) -> String {
+    format!(
+        "func @f(new: i64) {{
+        a:
+          br loop
+        loop:
+          last: ptr = phi ptr [a: @first], [back: now]
+          v: i64 = load i64 last, acq \"last->next\"
+          p: ptr = inttoptr i64 v to ptr
+          more: i1 = cmp {test}
+          condbr more, walk, try
+        walk:
+          {other}
+          br back
+        try:
+          o: i64, d: i1 = cas i64 last, v, new, acqrel, rlx \"last->next\"
+          condbr d, out, back
+        back:
+          now: ptr = phi ptr [walk: p], [try: last]
+          br loop
+        out:
+          ret
+        }}"
+    )
+}
+
+/// `m-enq` again, with one loop for the walk and for the attempts.
 #[test]
-fn another_way_round_is_no_failing_attempt() {
+fn a_failing_attempt_is_cut_off_whatever_else_the_loop_does() {
+    for other in ["y: i32 = call @sched_yield()", "store i32 1, @y, rlx \"y\""] {
+        let text = other_way("ne ptr p, null", other);
+        let found = text_of(&treated(&text, MARK).0);
+        assert!(found.contains("acq spec_zero \"last->next\""), "{found}");
+        assert!(found.contains("confirm until eq v"), "{found}");
+    }
+    let tagged = other_way("eq i64 v, 3", "y: i32 = call @sched_yield()");
+    assert!(text_of(&treated(&tagged, MARK).0).contains("acq spec_next"), "{}", said(&tagged));
+    // What changes with a failing attempt is another matter.
+    declined(&other_way("ne ptr p, null", "").replace("[try: last]", "[try: p]"), "last changes with each attempt");
+}
+
+#[test]
+fn a_value_that_is_waited_for_is_no_speculation() {
     let text = "func @f() {
     a:
       br loop
@@ -451,5 +492,25 @@ fn another_way_round_is_no_failing_attempt() {
     out:
       ret
     }";
-    declined(text, "the loop also goes round in another way");
+    unmarked(text, "it is read until a value is found");
+}
+
+/// The confirmation would have lost what it confirms.
+#[test]
+fn purity_leaves_a_speculative_load_a_load() {
+    let spinning = "func @f() {
+    a:
+      br loop
+    loop:
+      v: i32 = load i32 @x, acq spec_nonzero \"x\"
+      c: i1 = cmp eq i32 v, 0
+      condbr c, loop, out
+    out:
+      ret
+    }";
+    let mut module = parsed(spinning);
+    let passes = Passes { purity: true, await_: true, verify: true, ..Passes::default() };
+    prepare_and_report(&mut module, &passes).unwrap_or_else(|error| panic!("{error}"));
+    let found = text_of(&module);
+    assert!(found.contains("acq spec_nonzero") && found.contains("assume"), "{found}");
 }

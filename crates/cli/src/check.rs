@@ -56,11 +56,15 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
         Ok(asked) => asked,
         Err(failure) => return Err((Box::new(question), failure)),
     };
+    // Loops are treated for the engine that will run.
+    if let Some(engine) = asked {
+        engine.put_into(&mut question, args.search.algorithm);
+    }
     let mut line = Line::new(args.report.quiet);
     line.stage("compiling");
     let start = Instant::now();
     let loaded = bug::catch(|| load(&question, &line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
-    let module = match loaded {
+    let mut module = match loaded {
         Ok(module) => module,
         Err(failure) => {
             line.clear();
@@ -83,6 +87,11 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
         engine = Engine::Trace;
         question.reductions = reductions_in_force(args);
         engine.put_into(&mut question, args.search.algorithm);
+        match load(&question, &line, true) {
+            Ok(again) => module = again,
+            Err(failure) => return Err((Box::new(question), failure)),
+        }
+        question.program.hash = program::hash(&module);
         question.assumptions = assumptions::of(&module, &question.options, engine);
         question.assumptions.push(why);
         explored = bug::catch(|| explore(args, engine, &question, &module, interrupt, &mut line));

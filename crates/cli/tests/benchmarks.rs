@@ -66,7 +66,7 @@ fn check(row: &Row) -> Result<(), String> {
     if !row.options.contains("--reductions") {
         command.args(["--reductions", "none"]);
     }
-    command.args(["--json", "-"]);
+    command.args(["--engine", "trace", "--json", "-"]);
     let run = finish(command);
     let report: Value = serde_json::from_str(&run.out).map_err(|error| format!("no report ({error}): {run}"))?;
     let verdict = match report["verdict"].as_str() {

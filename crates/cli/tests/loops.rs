@@ -1,6 +1,6 @@
 //! The programs under `tests/loops`: what `selvedge loops` says about each (the file with the ending `.txt` beside it, made
-//! new if `SELVEDGE_BLESS` is set), and what comes out of a check with pure iterations cut off, with and without awaits
-//! (its `EXPECT` lines).
+//! new if `SELVEDGE_BLESS` is set), and what comes out of a check by the trace engine with pure iterations cut off, with
+//! and without awaits, and by the graph engine with everything that it has (its `EXPECT` lines).
 
 mod common;
 
@@ -52,7 +52,11 @@ fn programs_that_spin_have_the_expected_verdicts() {
         let expectations = text.lines().filter_map(|line| line.strip_prefix("// EXPECT "));
         let mut count = 0;
         for (reductions, expected) in expectations.filter_map(|line| line.split_once(": ")) {
-            let report = selvedge(&program, &["check", "--reductions", reductions, "--json", "-"]).json();
+            let engine = match reductions {
+                "graph" => ["--engine", "graph", "--model", "rc11", "--reductions", "all"],
+                _ => ["--engine", "trace", "--model", "sc", "--reductions", reductions],
+            };
+            let report = selvedge(&program, &[&["check", "--json", "-"][..], &engine].concat()).json();
             let found = match report["violations"][0]["kind"].as_str() {
                 Some(kind) => format!("violation {kind}"),
                 None => {
@@ -66,7 +70,7 @@ fn programs_that_spin_have_the_expected_verdicts() {
             }
             count += 1;
         }
-        assert_eq!(count, 2, "{} has an expectation for each", program.display());
+        assert!(count >= 2, "{} has an expectation for purity and one for await", program.display());
     }
     assert!(wrong.is_empty(), "{wrong}");
 }

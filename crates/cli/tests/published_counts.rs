@@ -47,7 +47,7 @@ fn check_row(row: &Row) -> Result<(), String> {
     command.arg(format!("benchmarks/{}.c", row.program));
     command.args(row.macros.iter().flat_map(|m| ["-D", m]));
     let reductions = if row.algorithm == "optimal" { "none" } else { &row.algorithm.replace('+', ",") };
-    command.args(["--algorithm", "optimal", "--reductions", reductions, "--json", "-"]);
+    command.args(["--engine", "trace", "--algorithm", "optimal", "--reductions", reductions, "--json", "-"]);
     if row.complete == 0 {
         // A wait for what never comes: all executions are livelocks, and they are to be counted.
         command.arg("--no-deadlocks");

@@ -55,6 +55,7 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
         Kind::Read if event.base.is_event() && !previous(event.base) => return false,
         Kind::Read if event.rf == BOTTOM => return true,
         Kind::Read => event.rf,
+        Kind::Write if event.choice > 0 => return false,
         Kind::Write => e,
         _ => return true,
     };

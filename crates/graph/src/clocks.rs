@@ -83,7 +83,7 @@ impl Clocks {
 
     /// Computes the clocks of the newest event, or of an older one again after its source has changed.
     ///
-    /// `last` is the last event of the thread that a `Join` waits for, `source` the write that an exclusive write's
+    /// `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread; `source` the write that an exclusive write's
     /// read reads from.
     pub fn compute(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
         let size = ROWS * self.width;
@@ -136,13 +136,11 @@ impl Clocks {
                     self.rows.copy_within(at + HB * self.width..at + RELEASED * self.width, at + FENCED * self.width);
                 }
             }
-            Kind::Join => {
-                if let Some(last) = last {
-                    self.join(at, PORF, last, PORF);
-                    self.join(at, HB, last, HB);
-                }
-            }
             _ => {}
+        }
+        if let Some(last) = last {
+            self.join(at, PORF, last, PORF);
+            self.join(at, HB, last, HB);
         }
     }
 

@@ -4,6 +4,7 @@
 //! that fails is a read like any other, with its failure order. Initial values are no events: [`INIT`] stands for the
 //! initialisation of every location.
 
+use crate::request::Role;
 use selvedge_ir::{EntityRef, Order, entity};
 use selvedge_machine::ThreadId;
 
@@ -75,6 +76,10 @@ pub struct Event {
     pub speculative: bool,
     /// The read of a compare-and-exchange that confirms a speculative read (the paper's R^conf).
     pub confirms: bool,
+    /// What it is part of.
+    pub role: Role,
+    /// Which of several alternatives a write is, 0 for the first.
+    pub choice: u32,
     /// Memory order.
     pub order: Order,
     /// The location of a read or write.

@@ -6,6 +6,7 @@
 
 use crate::clocks::{Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE};
+use crate::request::{self, Role};
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 
@@ -228,6 +229,8 @@ impl Graph {
             blocked: false,
             speculative: false,
             confirms: false,
+            role: Role::Memory,
+            choice: 0,
             order: selvedge_ir::Order::Plain,
             loc: LocId::new(0),
             value: 0,
@@ -251,9 +254,33 @@ impl Graph {
     /// Computes an event's clocks (again).
     fn refresh(&mut self, e: EventId) {
         let event = self.events[e.index()];
-        let last = (event.kind == Kind::Join).then(|| self.last(event.other()).or(self.birth(event.other()))).flatten();
+        let last = match event.kind {
+            Kind::Join => self.last(event.other()).or(self.birth(event.other())),
+            Kind::Read if event.role == Role::Wake => self.waker(&event),
+            _ => None,
+        };
         let source = (event.is_write() && event.exclusive).then(|| self.event(event.pred).rf);
         self.clocks.compute(e, &event, last, source);
+    }
+
+    /// The signal or broadcast that woke a thread which reads this: the first write of all that it follows from that has
+    /// the thread's bit.
+    fn waker(&self, wake: &Event) -> Option<EventId> {
+        let woken = |w: EventId| w.is_event() && request::was_woken(wake.thread, self.event(w).value);
+        let mut found = None;
+        let mut at = wake.rf;
+        while woken(at) {
+            found = Some(at);
+            at = self.event(self.event(at).pred).rf;
+        }
+        found
+    }
+
+    /// Makes a write write something else.
+    pub fn set_written(&mut self, write: EventId, value: u64, choice: u64) {
+        let event = &mut self.events[write.index()];
+        event.value = value;
+        event.choice = choice as u32;
     }
 
     /// Makes a read that nothing follows read from another write.

@@ -6,7 +6,8 @@
 //! | `graph.rs` | execution graphs (Definition 2) |
 //! | `clocks.rs` | program order, reads-from and happens-before as vector clocks |
 //! | `models/` | SC, TSO, RA, RC11 |
-//! | `explorer.rs` | the exploration (Algorithm 1) |
+//! | `request.rs` | what threads ask for, as accesses to one location |
+//! | `explorer.rs`, `explorer/` | the exploration (Algorithm 1) |
 //! | `backward.rs` | backward revisits (Algorithm 2) |
 //! | `runner.rs` | keeps the machine where the graph is |
 //! | `race.rs` | data races |
@@ -22,6 +23,7 @@ pub mod graph;
 pub mod linear;
 pub mod models;
 pub mod race;
+pub mod request;
 pub mod runner;
 
 use event::LocId;

@@ -9,6 +9,7 @@
 
 use crate::event::{EventId, Kind, LocId};
 use crate::graph::Graph;
+use crate::request::{self, Role};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Addr, Machine, Outcome, Status, Stop, ThreadId};
 
@@ -90,7 +91,7 @@ impl<M: Machine> Runner<M> {
                 self.machine.halt(step.thread, Status::Stopped);
                 return Ok(());
             }
-            Kind::Write => {
+            Kind::Write if event.role == Role::Memory => {
                 let (addr, size) = self.place(event.loc);
                 // That the object lives was seen when the event was added.
                 let _ = self.machine.memory_mut().store(step.thread, addr, size, event.value);
@@ -129,8 +130,9 @@ impl<M: Machine> Runner<M> {
 fn step(graph: &Graph, e: EventId) -> Step {
     let event = graph.event(e);
     let outcome = match event.kind {
-        Kind::Read | Kind::Choose => event.value,
-        Kind::Write if event.exclusive => graph.event(event.pred).value,
+        Kind::Choose => event.value,
+        Kind::Read => request::outcome(event.role, event.thread, event.value),
+        Kind::Write if event.exclusive => request::outcome(event.role, event.thread, graph.event(event.pred).value),
         _ => 0,
     };
     Step { thread: event.thread, kind: event.kind, outcome }

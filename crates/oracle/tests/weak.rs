@@ -10,5 +10,11 @@ mod exhaustive;
 mod families;
 #[path = "weak/interleavings.rs"]
 mod interleavings;
+#[path = "weak/operational.rs"]
+mod operational;
 #[path = "weak/properties.rs"]
 mod properties;
+#[path = "weak/store_buffers.rs"]
+mod store_buffers;
+#[path = "weak/views.rs"]
+mod views;

@@ -118,7 +118,8 @@ impl Body {
             20 => self.gives_up(v, k),
             21 => self.gives_up_what_was_found(v, k, l),
             22 => self.writes_a_node(v, k),
-            _ => self.writes_on_the_way(v, w, k),
+            23 => self.writes_on_the_way(v, w, k),
+            _ => self.goes_round_otherwise(v, w, k, l),
         }
     }
 
@@ -232,6 +233,25 @@ impl Body {
         self.line(&format!("condbr {few}, {start}, {end}"));
         self.block(&end);
         self.keep(&n);
+    }
+
+    fn goes_round_otherwise(&mut self, v: &str, w: &str, k: u64, l: u64) {
+        let (start, end) = self.start();
+        let (other, attempt, back) = (self.name(), self.name(), self.name());
+        let read = self.make("i32", &format!("load i32 {v}, sc"));
+        let special = self.make("i1", &format!("cmp eq i32 {read}, {k}"));
+        self.line(&format!("condbr {special}, {other}, {attempt}"));
+        self.block(&other);
+        self.line(&format!("store i32 {l}, {w}, sc"));
+        self.line(&format!("br {back}"));
+        self.block(&attempt);
+        let new = self.changed(&read, k);
+        let (_, done) = self.try_exchange(v, &read, &new);
+        self.line(&format!("condbr {done}, {end}, {back}"));
+        self.block(&back);
+        self.line(&format!("br {start}"));
+        self.block(&end);
+        self.keep(&read);
     }
 
     /// What is put in the place of a value.
@@ -377,7 +397,7 @@ impl Body {
 type Kinds = std::ops::Range<u64>;
 
 const SPINNING: Kinds = 6..16;
-const EXCHANGING: Kinds = 16..24;
+const EXCHANGING: Kinds = 16..25;
 
 fn program(seed: u64, kinds: &Kinds) -> String {
     let mut r = Random::new(seed);

@@ -101,10 +101,8 @@ struct Candidate {
 /// A confirmation-CAS loop.
 struct Found {
     pattern: Pattern,
-    /// Lines at which the loop can be left between load and exchange.
-    exits: Vec<LocId>,
-    /// How the load is to be marked.
-    mark: Result<Speculation, Declined>,
+    /// How the load is to be marked, and where the loop can be left between load and exchange.
+    mark: Result<(Speculation, Vec<LocId>), Declined>,
 }
 
 /// Looks at the loops of a function, before `purity` does: the reports of the loops that are none any more, and notes
@@ -124,8 +122,8 @@ pub fn run(module: &mut Module, id: FuncId, options: Options) -> (Vec<LoopReport
                 report.insertions.push(insertion(module, &candidate.name, candidate.exchange));
                 reports.push(report);
                 let func = &mut module.functions[id];
-                let mark = found.mark.ok().filter(|_| found.exits.is_empty() || options.exits);
-                transform::run(func, &found.pattern, mark);
+                let mark = found.mark.ok().filter(|(_, exits)| exits.is_empty() || options.exits);
+                transform::run(func, &found.pattern, mark.map(|(speculation, _)| speculation));
                 while crate::purity::facts::decide_branches(func) {}
             }
             _ => notes.push(note),
@@ -162,6 +160,18 @@ impl Note {
     }
 }
 
+/// Adds what is said about a treated loop to the other report about it, if it is a loop still.
+pub fn attach(own: LoopReport, reports: &mut Vec<LoopReport>) {
+    let same = |report: &&mut LoopReport| report.function == own.function && report.position == own.position;
+    match reports.iter_mut().find(same) {
+        Some(report) => {
+            report.confirmations.extend(own.confirmations);
+            report.insertions.extend(own.insertions);
+        }
+        None => reports.push(own),
+    }
+}
+
 fn next_candidate(module: &Module, id: FuncId, seen: &mut Vec<Inst>) -> Option<Candidate> {
     let func = &module.functions[id];
     let cfg = Cfg::new(func);
@@ -191,9 +201,9 @@ fn look_at(scene: &Scene<'_>, this: &Loop, block: Block, exchange: Inst) -> Opti
     let attempt = pattern::way_back(scene, block, exchange)?;
     let words = Words { module, func };
     let found = attempt.and_then(|attempt| pattern::recognise(scene, attempt, source)).map(|pattern| {
-        let exits = pattern::exits(scene, &pattern);
-        let mark = unseen_errors::check(scene, &pattern).and_then(|()| speculation::of(scene, &pattern));
-        Found { pattern, exits, mark }
+        let mark =
+            speculation::of(scene, &pattern).and_then(|mark| unseen_errors::check(scene, &pattern).map(|()| mark));
+        Found { pattern, mark }
     });
     Some(Candidate {
         header: this.header,
@@ -222,18 +232,15 @@ fn note(module: &Module, id: FuncId, candidate: &Candidate, options: Options) ->
         format!("{name} is read (line {}) and exchanged (line {})", line(candidate.load), line(candidate.exchange));
     let text = match &candidate.found {
         Err(declined) => format!("no confirmation of {name}: {}", because(declined)),
-        Ok(Found { exits, mark, .. }) => {
+        Ok(Found { mark: Err(declined), .. }) => format!("confirmation: {read}; not used: {}", because(declined)),
+        Ok(Found { mark: Ok((speculation, exits)), .. }) if exits.is_empty() => {
+            format!("confirmation: {read}{}", values(*speculation))
+        }
+        Ok(Found { mark: Ok((speculation, exits)), .. }) => {
             let mut lines: Vec<String> = exits.iter().map(|&loc| line(loc).to_string()).collect();
             lines.dedup();
-            let kind = match lines.is_empty() {
-                true => "confirmation".to_owned(),
-                false => format!("confirmation with exits (line {})", lines.join(", ")),
-            };
-            match mark {
-                Err(declined) => format!("{kind}: {read}; not used: {}", because(declined)),
-                Ok(_) if !lines.is_empty() && !options.exits => format!("{kind}: {read}; not used"),
-                Ok(speculation) => format!("{kind}: {read}{}", values(*speculation)),
-            }
+            let used = if options.exits { values(*speculation) } else { "; not used" };
+            format!("confirmation with exits (line {}): {read}{used}", lines.join(", "))
         }
     };
     Note { function, position, text }

@@ -6,7 +6,7 @@ use crate::purity::forward_purity::{is_pure_call, out_edges};
 use crate::purity::guards::{comparison, original};
 use crate::purity::private_store::leaves_nothing;
 use crate::purity::report::Words;
-use selvedge_ir::{Block, CmpOp, EntityRef, Inst, InstKind, LocId, Operand};
+use selvedge_ir::{Block, CmpOp, Inst, InstKind, Operand, ValueDef};
 
 /// An exchange whose failure leads back to the header, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub struct Attempt {
     pub exchange: Inst,
     /// Where control goes if it succeeds.
     pub onward: Block,
-    /// The blocks on the way back to the header, which are there for nothing else.
+    /// The blocks on the way back to the header.
     pub back: Vec<Block>,
 }
 
@@ -61,8 +61,11 @@ pub fn way_back(scene: &Scene<'_>, block: Block, exchange: Inst) -> Option<Resul
             let why = "what follows a failed exchange depends on something else".to_owned();
             return Some(Err(Declined { why, loc: func.insts[last].loc }));
         };
-        if scene.context.cfg.preds(at) != [from] {
-            return Some(Err(another_way(func.insts[last].loc)));
+        // Other ways round may join this one, if nothing is done there.
+        let is_empty = || func.blocks[at].insts.iter().all(|&inst| inst == last || func.insts[inst].kind.is_pure());
+        if scene.context.cfg.preds(at) != [from] && !is_empty() {
+            let why = "other ways round the loop go on like a failed exchange".to_owned();
+            return Some(Err(Declined { why, loc: func.insts[last].loc }));
         }
         back.push(at);
         (from, at) = (at, dest);
@@ -70,25 +73,14 @@ pub fn way_back(scene: &Scene<'_>, block: Block, exchange: Inst) -> Option<Resul
     Some(Ok(Attempt { block, exchange, onward, back }))
 }
 
-fn another_way(loc: LocId) -> Declined {
-    Declined { why: "the loop also goes round in another way".to_owned(), loc }
-}
-
 /// Whether failing attempts change nothing and can be cut off.
 pub fn recognise(scene: &Scene<'_>, attempt: Attempt, source: Source) -> Result<Pattern, Declined> {
-    let this = scene.context.this;
-    let func = scene.context.func;
-    let latch = attempt.back.last().copied().unwrap_or(attempt.block);
-    if let Some(&other) = this.latches.iter().find(|&&other| other != latch) {
-        let loc = func.terminator(other).map_or(func.loc, |last| func.insts[last].loc);
-        return Err(another_way(loc));
-    }
     has_whole_bytes(scene, attempt.exchange)?;
     is_atomic(scene, source)?;
-    carries_nothing(scene, &attempt, source, latch)?;
+    carries_nothing(scene, &attempt, source)?;
     writes_nothing(scene, &attempt, source)?;
     source::may_move_in(scene, source, &attempt)?;
-    Ok(Pattern { header: this.header, attempt, source })
+    Ok(Pattern { header: scene.context.this.header, attempt, source })
 }
 
 /// The machine waits for conditions on whole bytes only.
@@ -111,11 +103,10 @@ fn is_atomic(scene: &Scene<'_>, source: Source) -> Result<(), Declined> {
 }
 
 /// The local state at the header is the same after a failing attempt, but for the expected value.
-fn carries_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source, latch: Block) -> Result<(), Declined> {
+fn carries_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source) -> Result<(), Declined> {
     let func = scene.context.func;
     for phi in func.phis(scene.context.this.header) {
-        let InstKind::Phi { args, .. } = &func.insts[phi].kind else { continue };
-        let carried = args.iter().find(|(block, _)| *block == latch).map_or(Operand::Undef, |&(_, arg)| arg);
+        let carried = carried(scene, attempt, phi);
         let own = Operand::Value(func.result(phi));
         let is_expected = matches!(source, Source::Carried { phi: expected, .. } if expected == phi);
         if carried != own && !is_expected && original(func, carried) != own {
@@ -128,11 +119,33 @@ fn carries_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source, latch: 
     Ok(())
 }
 
+/// What a phi of the header takes if the exchange fails.
+fn carried(scene: &Scene<'_>, attempt: &Attempt, phi: Inst) -> Operand {
+    let func = scene.context.func;
+    let from = |phi: Inst, pred: Block| match &func.insts[phi].kind {
+        InstKind::Phi { args, .. } => args.iter().find(|(block, _)| *block == pred).map(|&(_, arg)| arg),
+        _ => None,
+    };
+    let mut blocks = attempt.back.iter().rev().copied().chain([attempt.block]);
+    let mut block = blocks.next().expect("there is at least the block of the exchange");
+    let mut operand = from(phi, block).unwrap_or(Operand::Undef);
+    for pred in blocks {
+        if let Operand::Value(value) = operand
+            && let ValueDef::Result(inst, _) = func.values[value].def
+            && func.blocks[block].insts.contains(&inst)
+        {
+            operand = from(inst, pred).unwrap_or(operand);
+        }
+        block = pred;
+    }
+    operand
+}
+
 /// An attempt that fails has written nothing that matters.
 fn writes_nothing(scene: &Scene<'_>, attempt: &Attempt, source: Source) -> Result<(), Declined> {
     let func = scene.context.func;
-    let this = scene.context.this;
-    for &block in &this.blocks {
+    let attempted = blocks_between(scene, scene.context.this.header, attempt.block);
+    for &block in attempted.iter().chain(&attempt.back) {
         for &inst in &func.blocks[block].insts {
             let data = &func.insts[inst];
             let is_back = attempt.back.contains(&block);
@@ -169,12 +182,21 @@ fn act(scene: &Scene<'_>, inst: Inst) -> String {
     }
 }
 
-/// Where the loop can be left other than by a successful exchange.
-pub fn exits(scene: &Scene<'_>, pattern: &Pattern) -> Vec<LocId> {
-    let func = scene.context.func;
-    let exits = scene.context.this.exits.iter();
-    let others = exits.filter(|&&(from, to)| (from, to) != (pattern.attempt.block, pattern.attempt.onward));
-    let mut blocks: Vec<Block> = others.map(|&(from, _)| from).collect();
-    blocks.sort_by_key(|block| block.index());
-    blocks.iter().filter_map(|&block| Some(func.insts[func.terminator(block)?].loc)).collect()
+/// The blocks from which a block can be reached without passing another one, and both of these.
+pub fn blocks_between(scene: &Scene<'_>, from: Block, to: Block) -> Vec<Block> {
+    let mut found = vec![to];
+    let mut next = 0;
+    while next < found.len() {
+        let block = found[next];
+        next += 1;
+        if block == from {
+            continue;
+        }
+        for &pred in scene.context.cfg.preds(block) {
+            if scene.context.this.contains(pred) && !found.contains(&pred) {
+                found.push(pred);
+            }
+        }
+    }
+    found
 }

@@ -5,15 +5,16 @@
 //! engine can tell from the value alone is whether it is zero; beyond that it can look whether the exchange comes next, if
 //! nothing else stands between the two.
 
-use super::pattern::Pattern;
+use super::pattern::{Pattern, blocks_between};
 use super::source::Source;
 use super::{Declined, Scene};
 use crate::purity::forward_purity::out_edges;
 use crate::purity::guards::comparison;
-use selvedge_ir::{Block, CmpOp, Inst, InstKind, Operand, Speculation};
+use crate::{Loop, LoopForest};
+use selvedge_ir::{Block, CmpOp, Inst, InstKind, LocId, Operand, Speculation, Value, ValueDef};
 
-/// How the load of a pattern is to be marked.
-pub fn of(scene: &Scene<'_>, pattern: &Pattern) -> Result<Speculation, Declined> {
+/// How the load of a pattern is to be marked, and where the loop can be left between load and exchange.
+pub fn of(scene: &Scene<'_>, pattern: &Pattern) -> Result<(Speculation, Vec<LocId>), Declined> {
     let func = scene.context.func;
     let exchange = pattern.attempt.exchange;
     // A load that is moved into the loop will stand at the start of its header.
@@ -24,7 +25,6 @@ pub fn of(scene: &Scene<'_>, pattern: &Pattern) -> Result<Speculation, Declined>
         }
         Source::Carried { phi, .. } => (pattern.header, func.result(phi), None),
     };
-    waits_for_nothing(scene, pattern.source)?;
     let on_the_way = blocks_between(scene, home, pattern.attempt.block);
     let others = insts_between(scene, &on_the_way, (home, between), (pattern.attempt.block, exchange));
     if let Some(&fence) = others.iter().find(|&&inst| matches!(func.insts[inst].kind, InstKind::Fence { .. })) {
@@ -37,7 +37,7 @@ pub fn of(scene: &Scene<'_>, pattern: &Pattern) -> Result<Speculation, Declined>
     };
     let test = |op| comparison(func, op, ty, Operand::Value(value), Operand::Const(0)).ok();
     let (zero, nonzero) = (test(CmpOp::Eq), test(CmpOp::Ne));
-    let mut mark = Speculation::Always;
+    let (mut mark, mut exits) = (Speculation::Always, Vec::new());
     for &block in on_the_way.iter().filter(|&&block| block != pattern.attempt.block) {
         let last = func.terminator(block).expect("blocks end with a terminator");
         let Ok(edges) = out_edges(func, block) else {
@@ -49,6 +49,10 @@ pub fn of(scene: &Scene<'_>, pattern: &Pattern) -> Result<Speculation, Declined>
                     return Err(Declined { why: "a loop stands between".to_owned(), loc: func.insts[last].loc });
                 }
                 continue;
+            }
+            match scene.context.this.contains(to) {
+                true => is_walk(scene, pattern.source, home)?,
+                false => exits.push(func.insts[last].loc),
             }
             let found = match Some(taken) {
                 taken if taken == zero => Speculation::IfNonzero,
@@ -62,32 +66,28 @@ pub fn of(scene: &Scene<'_>, pattern: &Pattern) -> Result<Speculation, Declined>
         let why = "whether it is exchanged depends on more than the value that is read first".to_owned();
         return Err(Declined { why, loc: func.insts[exchange].loc });
     }
-    Ok(mark)
+    exits.sort();
+    Ok((mark, exits))
 }
 
-/// A load that an inner loop repeats until it finds something is going to be an await, and those are no speculation.
-fn waits_for_nothing(scene: &Scene<'_>, source: Source) -> Result<(), Declined> {
+/// If the same load is made again, then from another address. A load that is repeated until it finds something is going
+/// to be an await, and those are no speculation.
+fn is_walk(scene: &Scene<'_>, source: Source, home: Block) -> Result<(), Declined> {
     let func = scene.context.func;
-    let Source::Fresh(load) = source else { return Ok(()) };
-    let forest = crate::LoopForest::new(scene.context.cfg, scene.dominators);
-    let home = func.placed_insts().find(|&(_, inst)| inst == load).map(|(block, _)| block);
-    let inner = home.and_then(|home| forest.innermost(home)).map(|id| &forest.loops[id]);
-    let Some(inner) = inner.filter(|inner| inner.header != scene.context.this.header) else { return Ok(()) };
-    let InstKind::Load { addr, .. } = func.insts[load].kind else { unreachable!("the source is a load") };
-    let varies = |operand: Operand| match operand {
-        Operand::Value(value) => varies(scene, inner, value),
-        _ => false,
-    };
-    match varies(addr) {
-        true => Ok(()),
-        false => Err(Declined { why: "it is read until a value is found".to_owned(), loc: func.insts[load].loc }),
+    let data = &func.insts[source.load()];
+    let InstKind::Load { addr, .. } = data.kind else { unreachable!("the source is a load") };
+    let forest = LoopForest::new(scene.context.cfg, scene.dominators);
+    let inner = forest.innermost(home).map(|id| &forest.loops[id]);
+    match (addr, inner) {
+        (Operand::Value(value), Some(inner)) if varies(scene, inner, value) => Ok(()),
+        _ => Err(Declined { why: "it is read until a value is found".to_owned(), loc: data.loc }),
     }
 }
 
 /// Whether a value depends on a phi of a loop's header, or on something that the loop reads.
-fn varies(scene: &Scene<'_>, this: &crate::Loop, value: selvedge_ir::Value) -> bool {
+fn varies(scene: &Scene<'_>, this: &Loop, value: Value) -> bool {
     let func = scene.context.func;
-    let selvedge_ir::ValueDef::Result(inst, _) = func.values[value].def else { return false };
+    let ValueDef::Result(inst, _) = func.values[value].def else { return false };
     if !this.blocks.iter().any(|&block| func.blocks[block].insts.contains(&inst)) {
         return false;
     }
@@ -97,25 +97,6 @@ fn varies(scene: &Scene<'_>, this: &crate::Loop, value: selvedge_ir::Value) -> b
         _ if kind.is_pure() => kind.used_values().iter().any(|&used| varies(scene, this, used)),
         _ => true,
     }
-}
-
-/// The blocks from which the exchange's block can be reached without passing the load's, and both of these.
-fn blocks_between(scene: &Scene<'_>, load: Block, exchange: Block) -> Vec<Block> {
-    let mut found = vec![exchange];
-    let mut next = 0;
-    while next < found.len() {
-        let block = found[next];
-        next += 1;
-        if block == load {
-            continue;
-        }
-        for &pred in scene.context.cfg.preds(block) {
-            if scene.context.this.contains(pred) && !found.contains(&pred) {
-                found.push(pred);
-            }
-        }
-    }
-    found
 }
 
 /// The instructions between load (the start of its block, if none) and exchange.

@@ -14,6 +14,7 @@ use super::{Explorer, Go, Todo};
 use crate::backward;
 use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
+use crate::request::Request;
 use selvedge_ir::{EntityRef, Speculation};
 use selvedge_machine::{Access, Machine, Status, ThreadId};
 use selvedge_trace::session::Over;
@@ -102,8 +103,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Notes that a speculative read takes what another one has read, if what would be deleted was added maximally.
-    pub(super) fn plan_speculation(&mut self, read: EventId, access: &Access, write: EventId, other: EventId) {
-        self.reads_from(read, access, write);
+    pub(super) fn plan_speculation(&mut self, read: EventId, request: &Request, write: EventId, other: EventId) {
+        self.reads_from(read, request, write);
         if backward::may_revisit(self.graph(), read, other) {
             self.frame().todo.push(Todo::Speculate { read, write, other });
         }
@@ -113,15 +114,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn speculate(&mut self, read: EventId, write: EventId, other: EventId) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
-        let access = self.pending_access(read);
-        self.reads_from(read, &access, write);
-        let graph = &self.frames.last().expect("there is a graph").graph;
-        if !Mo::consistent(graph, &mut self.scratch) {
+        let request = self.pending_request(self.graph().event(read).thread);
+        self.reads_from(read, &request, write);
+        if !self.is_consistent() {
             return Ok(Go::Back);
         }
         let (other, read) = self.make_frame(other, read)?;
         self.frame().graph.wait_for(other, read);
-        self.has_read(read, &access)
+        self.has_read(read, &request)
     }
 
     /// Looks whether a new write is one that speculative reads of its location can cope with.

@@ -8,6 +8,7 @@ use super::{Model, Scratch};
 use crate::event::{Event, EventId, Kind};
 use crate::graph::Graph;
 use selvedge_ir::Order;
+use selvedge_machine::ThreadId;
 
 /// x86-TSO.
 pub struct Tso;
@@ -55,13 +56,18 @@ fn is_strong(event: &Event) -> bool {
 fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
     let event = graph.event(e);
     if event.kind == Kind::Join {
-        graph.last(event.other()).into_iter().for_each(|last| scratch.visit(last));
+        // All that the thread has done: its last read does not stand for the writes before it.
+        nearest(graph, event.other(), graph.thread(event.other()), false, scratch);
     }
     let overtakes = event.is_read() && !event.locked;
-    let own = graph.thread(event.thread);
+    nearest(graph, event.thread, &graph.thread(event.thread)[..event.index as usize - 1], overtakes, scratch);
+}
+
+/// Visits the nearest events of a thread that come before what follows these; that may overtake writes, or not.
+fn nearest(graph: &Graph, thread: ThreadId, own: &[EventId], overtakes: bool, scratch: &mut Scratch) {
     let mut seen = false;
     let mut delayed = overtakes;
-    for &x in own[..event.index as usize - 1].iter().rev() {
+    for &x in own.iter().rev() {
         let before = graph.event(x);
         if is_strong(before) {
             scratch.visit(x);
@@ -78,7 +84,7 @@ fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
             }
         }
     }
-    if let Some(birth) = graph.birth(event.thread) {
+    if let Some(birth) = graph.birth(thread) {
         scratch.visit(birth);
     }
 }

@@ -1,0 +1,124 @@
+//! Reads that wait and are read again in place (section 3.2).
+//!
+//! The theorem is about reads. Read-modify-writes that wait (locks, semaphores, an exchange that is repeated until it
+//! succeeds) are kept out of the graph as long as they would have to wait, so that at most one of them at a time, by a
+//! backward revisit, is in the graph and waits.
+//!
+//! In-place revisits are right if the writes of the location are ordered by program order and reads-from. Where they turn
+//! out not to be, the exploration starts again, and reads of that location are not read again in place.
+
+use super::{Explorer, Go};
+use crate::event::{EventId, LocId};
+use crate::models::Model;
+use crate::request::Request;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Access, AccessKind, Machine, ThreadId};
+use selvedge_trace::session::Over;
+use smallvec::SmallVec;
+
+/// What the program does with a location, in any graph.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Habits {
+    /// Some access to it is not atomic.
+    pub plain: bool,
+    /// Some read of it waits for a condition.
+    pub awaited: bool,
+    /// Some of its writes are not ordered by program order and reads-from.
+    pub unordered: bool,
+    /// Some read of it is speculative.
+    pub speculative: bool,
+    /// Speculative reads of it are used in a way that the theorem does not cover: a value is written twice, or the
+    /// thread does something else than read before it confirms.
+    pub irregular: bool,
+}
+
+impl Habits {
+    /// Whether reads may be read again in place: only if writes are ordered.
+    fn in_place(self) -> bool {
+        !((self.awaited || self.speculative) && self.unordered)
+    }
+
+    /// Whether speculative reads are treated as such.
+    pub fn speculates(self) -> bool {
+        self.in_place() && !self.irregular
+    }
+}
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// Whether reads of a location are read again in place.
+    pub(super) fn in_place(&self, loc: LocId) -> bool {
+        self.options.reductions.in_place && self.habits[loc.index()].in_place()
+    }
+
+    /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
+    pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
+        let before = (self.in_place(loc), self.speculates(loc));
+        change(&mut self.habits[loc.index()]);
+        self.restart |= before != (self.in_place(loc), self.speculates(loc));
+    }
+
+    /// Notes how a location is read.
+    pub(super) fn note_read(&mut self, loc: LocId, access: &Access) {
+        if access.until.is_some() {
+            self.note(loc, |habits| habits.awaited = true);
+        }
+        if access.speculative.is_some() {
+            self.note(loc, |habits| habits.speculative = true);
+        }
+    }
+
+    /// Whether a thread is about to make a read-modify-write whose condition does not hold for the coherence-last
+    /// value. It waits outside the graph until something is written, and comes in last of all if nothing is: two such
+    /// reads in a graph could not both be read again in place when they are let go.
+    pub(super) fn is_parked(&self, thread: ThreadId) -> bool {
+        if !self.options.reductions.in_place {
+            return false;
+        }
+        let Some(request) = Request::of(thread, self.runner.machine.pending(thread)) else { return false };
+        let access = &request.access;
+        if access.until.is_none() || matches!(access.kind, AccessKind::Load) {
+            return false;
+        }
+        let known = self.locations.get(&access.addr).copied();
+        if known.is_some_and(|loc| !self.in_place(loc)) {
+            return false;
+        }
+        let graph = self.graph();
+        let value = match known.filter(|&loc| graph.knows(loc)) {
+            Some(loc) => graph.written(loc, graph.location(loc).write_at(graph.newest(loc))),
+            None if request.is_condition() => 0,
+            None => match self.runner.machine.memory().load(thread, access.addr, access.size, access.raw) {
+                Ok(value) => value,
+                // That is found out when it comes to the access.
+                Err(_) => return false,
+            },
+        };
+        request.flags(thread, value).blocked
+    }
+
+    /// In-place revisits (line 22): reads that wait read from the new write.
+    pub(super) fn read_again(&mut self, write: EventId, loc: LocId) -> Result<Go, Over> {
+        let graph = self.graph();
+        let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
+        let waiting: SmallVec<[EventId; 8]> = graph.location(loc).reads.iter().copied().filter(blocked).collect();
+        if waiting.is_empty() || graph.event(write).co < graph.newest(loc) {
+            return Ok(Go::On);
+        }
+        self.catch_up()?;
+        let mut taken = false;
+        for r in waiting {
+            let request = self.pending_request(self.graph().event(r).thread);
+            self.frame().graph.reread(r, write);
+            let flags = self.value_has_changed(r, &request);
+            if flags.exclusive && !flags.blocked {
+                if taken {
+                    // Two read-modify-writes cannot both read from it: which one does would have to be explored.
+                    self.note(loc, |habits| (habits.awaited, habits.unordered) = (true, true));
+                }
+                taken = true;
+            }
+            self.has_read(r, &request)?;
+        }
+        Ok(Go::On)
+    }
+}

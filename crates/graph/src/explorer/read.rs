@@ -1,0 +1,210 @@
+//! Reads: every write that a read may read from (line 15).
+
+use super::{Explorer, Go, Todo};
+use crate::event::{Event, EventId, INIT, Kind, LocId};
+use crate::models::Model;
+use crate::request::{Flags, Request};
+use crate::{ending, race, request};
+use selvedge_ir::EntityRef;
+use selvedge_machine::memory::ObjectKind;
+use selvedge_machine::{Access, AccessKind, Addr, Fault, Machine, Stop, ThreadId, Unsupported};
+use selvedge_trace::session::Over;
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// Adds an access, or the write of one whose read has been added (lines 11 to 24).
+    pub(super) fn access(&mut self, thread: ThreadId, request: &Request) -> Result<Go, Over> {
+        if let Some(last) = self.graph().last(thread)
+            && self.graph().awaits_write(last)
+        {
+            return self.write(thread, request, self.graph().event(last).loc, Some(last));
+        }
+        let access = &request.access;
+        if let Err(fault) = self.check(thread, request) {
+            let stop = self.runner.machine.fault(thread, access, fault);
+            return self.halt(thread, stop);
+        }
+        if request.is_condition() && thread.index() >= request::MAX_WAITING {
+            return self.unsupported(thread, "condition variables and more than 32 threads");
+        }
+        let loc = match self.location(thread, access) {
+            Ok(loc) => loc,
+            Err(stop) => return self.stopped(stop).map(|()| Go::Back),
+        };
+        let memory = self.runner.machine.memory();
+        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        graph.touch(loc, || {
+            if request.is_condition() {
+                return (0, false);
+            }
+            let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
+            (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
+        });
+        if request.reads() { self.read(thread, request, loc) } else { self.write(thread, request, loc, None) }
+    }
+
+    /// Whether an access can be performed at all.
+    fn check(&self, thread: ThreadId, request: &Request) -> Result<(), Fault> {
+        let access = &request.access;
+        if request.is_condition() {
+            return Ok(());
+        }
+        let memory = self.runner.machine.memory();
+        let id = memory.check(thread, access.addr, u64::from(access.size))?;
+        let writes = !matches!(access.kind, AccessKind::Load);
+        if writes && memory.object(id).kind == ObjectKind::Constant { Err(Fault::Constant(id)) } else { Ok(()) }
+    }
+
+    /// The location that an access is to.
+    fn location(&mut self, thread: ThreadId, access: &Access) -> Result<LocId, Stop> {
+        if let Some(&loc) = self.locations.get(&access.addr) {
+            if self.runner.place(loc).1 == access.size {
+                return Ok(loc);
+            }
+            return Err(self.mixed(thread));
+        }
+        let near = (access.addr.0.saturating_sub(7)..access.addr.0 + u64::from(access.size)).map(Addr);
+        let overlaps = |addr: Addr| {
+            let loc = self.locations.get(&addr);
+            loc.is_some_and(|&loc| addr.0 + u64::from(self.runner.place(loc).1) > access.addr.0)
+        };
+        if near.into_iter().any(overlaps) {
+            return Err(self.mixed(thread));
+        }
+        let loc = LocId::new(self.runner.places.len());
+        self.runner.places.push((access.addr, access.size));
+        self.habits.push(Default::default());
+        self.locations.insert(access.addr, loc);
+        Ok(loc)
+    }
+
+    fn mixed(&self, thread: ThreadId) -> Stop {
+        let site = self.runner.machine.site(thread);
+        let object = if site.object.is_empty() { "the same memory".to_owned() } else { site.object };
+        let feature = format!(
+            "accesses of different sizes to {object} under the graph engine \
+             (`--engine trace` can run them, under sequential consistency)"
+        );
+        Stop::Unsupported(Box::new(Unsupported { feature, place: site.span }))
+    }
+
+    /// Adds a read (line 14).
+    fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
+        let access = &request.access;
+        let only = self.confirmed_source(thread, access, loc);
+        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let newest = graph.newest(loc);
+        let rf = graph.location(loc).write_at(newest);
+        let draft = graph.draft(thread, Kind::Read);
+        let e = graph.add(Event {
+            loc,
+            rf,
+            base: rf,
+            locked: !matches!(access.kind, AccessKind::Load),
+            order: access.order,
+            role: request.role,
+            confirms: access.confirms,
+            ..draft
+        });
+        self.note_read(loc, access);
+        let lowest = self.lower_bound(e);
+        for position in lowest..=newest {
+            let graph = self.graph();
+            let write = graph.location(loc).write_at(position);
+            if only.is_some_and(|only| write != only) {
+                continue;
+            }
+            let error = write == INIT && graph.location(loc).uninitialised && !access.raw;
+            let fails = || !error && request.flags(thread, graph.written(loc, write)).blocked;
+            // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
+            if position < newest && self.options.reductions.stale && access.until.is_some() && fails() {
+                continue;
+            }
+            if let Some(other) = self.rival(e, access, write) {
+                self.plan_speculation(e, request, write, other);
+                continue;
+            }
+            if position == newest {
+                self.reads_from(e, request, write);
+                return self.has_read(e, request);
+            }
+            self.frame().todo.push(Todo::Source { read: e, write });
+        }
+        Ok(Go::Back)
+    }
+
+    /// A read reads from another write than the coherence-last one (line 15).
+    pub(super) fn read_from(&mut self, read: EventId, write: EventId) -> Result<Go, Over> {
+        self.cut_behind(read);
+        self.catch_up()?;
+        let request = self.pending_request(self.graph().event(read).thread);
+        self.reads_from(read, &request, write);
+        if !self.is_consistent() {
+            return Ok(Go::Back);
+        }
+        self.has_read(read, &request)
+    }
+
+    /// Makes a read read from a write.
+    pub(super) fn reads_from(&mut self, read: EventId, request: &Request, write: EventId) {
+        self.frame().graph.set_rf(read, write);
+        self.value_has_changed(read, request);
+    }
+
+    /// What the value that a read has got makes of it.
+    pub(super) fn value_has_changed(&mut self, read: EventId, request: &Request) -> Flags {
+        let Event { loc, thread, value, .. } = *self.graph().event(read);
+        let access = &request.access;
+        let speculative =
+            access.speculative.is_some() && self.speculates(loc) && self.is_speculative(thread, access, value);
+        let flags = request.flags(thread, value);
+        let graph = &mut self.frame().graph;
+        graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
+        graph.set_speculative(read, speculative);
+        flags
+    }
+
+    /// What follows from what a read reads.
+    pub(super) fn has_read(&mut self, e: EventId, request: &Request) -> Result<Go, Over> {
+        self.check_race(e)?;
+        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let event = *graph.event(e);
+        let access = &request.access;
+        if event.rf == INIT && graph.location(event.loc).uninitialised && !access.raw {
+            graph.set_flags(e, event.exclusive, false, event.order);
+            let id = self.runner.machine.memory().find(access.addr).expect("the access was checked");
+            let stop = self.runner.machine.fault(event.thread, access, Fault::Uninitialised(id));
+            return self.halt(event.thread, stop);
+        }
+        if !event.exclusive && !event.blocked {
+            graph.executed.push(e);
+        }
+        Ok(Go::On)
+    }
+
+    pub(super) fn lower_bound(&mut self, e: EventId) -> u32 {
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        Mo::lower_bound(graph, e, &mut self.scratch)
+    }
+
+    pub(super) fn is_consistent(&mut self) -> bool {
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        Mo::consistent(graph, &mut self.scratch)
+    }
+
+    /// Looks for a data race of an access.
+    pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
+        let loc = self.graph().event(e).loc;
+        if self.graph().event(e).order.is_atomic() && !self.habits[loc.index()].plain {
+            return Ok(());
+        }
+        self.habits[loc.index()].plain = true;
+        if !self.options.limits.data_races {
+            return Ok(());
+        }
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        let Some(other) = race::race_of(graph, e) else { return Ok(()) };
+        let stop = ending::race(&mut self.runner, graph, other, e);
+        let machine = &self.runner.machine;
+        self.session.stopped(stop, || ending::schedule(machine, graph, Some(e)))
+    }
+}

@@ -1,0 +1,162 @@
+//! Writes: every place in coherence order, and every read that a write revisits (lines 20 to 24, Algorithm 2).
+
+use super::{Explorer, Go, Todo};
+use crate::backward;
+use crate::event::{BOTTOM, Event, EventId, Kind, LocId};
+use crate::models::Model;
+use crate::request::Request;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Machine, ThreadId};
+use selvedge_trace::session::Over;
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// Adds a write (line 20). An exclusive one stands directly behind what its read reads from.
+    pub(super) fn write(
+        &mut self,
+        thread: ThreadId,
+        request: &Request,
+        loc: LocId,
+        read: Option<EventId>,
+    ) -> Result<Go, Over> {
+        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let old = read.map_or(0, |read| graph.event(read).value);
+        let value = request.written(thread, old, 0).expect("the access writes");
+        let source = read.map(|read| graph.position(read));
+        let newest = graph.newest(loc);
+        let exclusive = read.is_some();
+        let (order, role) = (request.access.order, request.role);
+        let draft = graph.draft(thread, Kind::Write);
+        let e = graph.add(Event { loc, value, exclusive, locked: exclusive, order, role, ..draft });
+        let rival = source.and_then(|source| graph.successor_rmw(loc, source));
+        // Two read-modify-writes of one value: only a revisit of the other one makes sense.
+        let limit = rival.filter(|&rival| rival != e).map(|rival| graph.event(rival).pred);
+        if limit.is_none() {
+            if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
+                self.note(loc, |habits| habits.unordered = true);
+            }
+            self.check_regularity(e);
+            match source {
+                Some(source) => self.frame().graph.place(e, source + 1),
+                None => self.plan_places(e, newest),
+            }
+            let others = (1..request.alternatives(old)).map(|choice| Todo::Choice { event: e, choice });
+            self.frame().todo.extend(others);
+        }
+        self.plan_revisits(e, limit);
+        if limit.is_some() { Ok(Go::Back) } else { self.written(e) }
+    }
+
+    /// Notes the reads that a write revisits (line 24).
+    fn plan_revisits(&mut self, e: EventId, limit: Option<EventId>) {
+        let in_place = self.in_place(self.graph().event(e).loc);
+        let frame = self.frames.last_mut().expect("there is a graph");
+        let (graph, todo) = (&frame.graph, &mut frame.todo);
+        backward::revisits(graph, e, limit, in_place, |read| todo.push(Todo::Back { write: e, read }));
+    }
+
+    /// Notes the other places at which a plain write could stand.
+    fn plan_places(&mut self, e: EventId, newest: u32) {
+        let lowest = self.lower_bound(e);
+        let loc = self.graph().event(e).loc;
+        for position in lowest + 1..=newest {
+            let graph = self.graph();
+            let pushed_back = graph.location(loc).write_at(position);
+            if !graph.event(pushed_back).exclusive {
+                self.frame().todo.push(Todo::Place { write: e, position });
+            }
+        }
+    }
+
+    /// A signal wakes another thread.
+    pub(super) fn signal_another(&mut self, e: EventId, choice: u64) -> Result<Go, Over> {
+        let Event { thread, pred, .. } = *self.graph().event(e);
+        self.catch_up()?;
+        let request = self.pending_request(thread);
+        let graph = &mut self.frame().graph;
+        let value = request.written(thread, graph.event(pred).value, choice).expect("a signal that wakes writes");
+        graph.set_written(e, value, choice);
+        // As another write it revisits reads as well.
+        self.plan_revisits(e, None);
+        self.written(e)
+    }
+
+    /// What follows from a write that has found its place.
+    fn written(&mut self, e: EventId) -> Result<Go, Over> {
+        self.check_race(e)?;
+        self.frame().graph.executed.push(e);
+        let loc = self.graph().event(e).loc;
+        if self.in_place(loc) { self.read_again(e, loc) } else { Ok(Go::On) }
+    }
+
+    /// A write stands elsewhere in coherence order, in a graph that was just made by a revisit or in an older one.
+    pub(super) fn place(&mut self, write: EventId, position: u32) -> Result<Go, Over> {
+        self.cut_behind(write);
+        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        graph.place(write, position);
+        let loc = graph.event(write).loc;
+        let revisited = graph.location(loc).reads.iter().copied().find(|&r| graph.event(r).rf == write);
+        let last = position == graph.newest(loc);
+        if let Some(read) = revisited {
+            if self.lower_bound(read) > position {
+                return Ok(Go::Back);
+            }
+            if self.in_place(loc) && self.graph().event(read).blocked && !last {
+                // Line 4: it waits, and will not be read again.
+                return Ok(Go::Back);
+            }
+        }
+        if (!last || revisited.is_some()) && !self.is_consistent() {
+            return Ok(Go::Back);
+        }
+        let go = self.written(write)?;
+        let Some(read) = revisited else { return Ok(go) };
+        self.catch_up()?;
+        let request = self.pending_request(self.graph().event(read).thread);
+        self.has_read(read, &request)
+    }
+
+    /// Makes a graph of what a revisit of a read by another event keeps, with the names that both have there.
+    pub(super) fn make_frame(&mut self, read: EventId, by: EventId) -> Result<(EventId, EventId), Over> {
+        let mut new = self.spare.pop().unwrap_or_default();
+        new.todo.clear();
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        let keep = |e: EventId| e <= read || graph.porf(e, by);
+        graph.restrict(&mut new.graph, keep, (read, by), &mut self.names, &mut self.waiting);
+        let (read, by) = (self.names[read.index()], self.names[by.index()]);
+        self.runner.switch(&new.graph);
+        self.frames.push(new);
+        self.catch_up()?;
+        for n in 0..self.waiting.len() {
+            let waiting = self.waiting[n];
+            if self.graph().event(waiting).rf != BOTTOM {
+                let request = self.pending_request(self.graph().event(waiting).thread);
+                let flags = self.value_has_changed(waiting, &request);
+                debug_assert!(flags.blocked, "a read that was read again in place has waited before");
+            }
+        }
+        Ok((read, by))
+    }
+
+    /// A write revisits a read (Algorithm 2, line 5): a graph of its own.
+    pub(super) fn revisit(&mut self, write: EventId, read: EventId) -> Result<Go, Over> {
+        self.cut_behind(write);
+        let (read, write) = self.make_frame(read, write)?;
+        let request = self.pending_request(self.graph().event(read).thread);
+        self.reads_from(read, &request, write);
+        let graph = &mut self.frame().graph;
+        let Event { loc, exclusive, pred, .. } = *graph.event(write);
+        let newest = graph.newest(loc);
+        graph.place(write, newest);
+        if exclusive {
+            let source = graph.position(pred);
+            let conflict = graph.successor_rmw(loc, source).is_some_and(|other| other != write);
+            if !conflict {
+                self.frame().todo.push(Todo::Place { write, position: source + 1 });
+            }
+        } else {
+            self.frame().todo.push(Todo::Place { write, position: newest });
+            self.plan_places(write, newest - 1);
+        }
+        Ok(Go::Back)
+    }
+}

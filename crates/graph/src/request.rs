@@ -1,0 +1,147 @@
+//! What a thread asks for, as an access to one location.
+//!
+//! Memory accesses are that already. The operations on a condition variable become read-modify-writes of a location of
+//! their own, whose value says which threads wait (low half) and which of these have been woken (high half): a wait sets
+//! a bit, a signal moves a bit of its choice to the other half, a broadcast all of them, and a thread that wakes waits
+//! for its bit there and takes it away. A signal that wakes nobody only reads. None of these orders anything, except that
+//! a thread which was woken has seen what happened before the signal.
+
+use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
+use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, ThreadId, truncate};
+
+/// Threads with numbers from here on cannot wait on condition variables.
+pub const MAX_WAITING: usize = 32;
+/// Set in the addresses of the locations that stand for condition variables.
+const CONDITION: u64 = 1 << 62;
+
+/// Which operation it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// A memory access.
+    Memory,
+    /// Starts to wait on a condition variable.
+    Wait,
+    /// Comes back from that.
+    Wake,
+    /// Wakes one thread.
+    Signal,
+    /// Wakes all threads.
+    Broadcast,
+}
+
+/// An access to a location.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The access; for condition variables, all but what it writes.
+    pub access: Access,
+    /// Which operation it is.
+    pub role: Role,
+}
+
+/// What the value that is read makes of a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flags {
+    /// A write follows at once.
+    pub exclusive: bool,
+    /// The condition does not hold.
+    pub blocked: bool,
+    /// Memory order.
+    pub order: Order,
+}
+
+/// Whether a location stands for a condition variable.
+pub fn is_condition(addr: Addr) -> bool {
+    addr.0 & CONDITION != 0
+}
+
+impl Request {
+    /// The access that an Op is, if it is one.
+    pub fn of(thread: ThreadId, op: &Op) -> Option<Request> {
+        let waiting = 1u64 << (thread.index() % MAX_WAITING);
+        let woken = waiting << MAX_WAITING;
+        let or = AccessKind::Rmw { op: RmwOp::Or, operand: waiting, used: true };
+        let on = |cond: Addr, role| {
+            let access = Access::new(Addr(cond.0 | CONDITION), 8, Order::Relaxed, or);
+            Some(Request { access, role })
+        };
+        match *op {
+            Op::Access(access) => Some(Request { access, role: Role::Memory }),
+            Op::CondWait { cond } => on(cond, Role::Wait),
+            Op::CondWake { cond, early } => on(cond, Role::Wake).map(|mut wake| {
+                let signalled = Cond { mask: woken, ..Cond::new(CmpOp::Ne, 0) };
+                wake.access.until = (!early).then_some(signalled);
+                wake
+            }),
+            Op::CondSignal { cond } => on(cond, Role::Signal),
+            Op::CondBroadcast { cond } => on(cond, Role::Broadcast),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about a condition variable.
+    pub fn is_condition(&self) -> bool {
+        self.role != Role::Memory
+    }
+
+    /// Whether it looks at the old value.
+    #[inline]
+    pub fn reads(&self) -> bool {
+        self.access.reads()
+    }
+
+    /// How many different values it may leave if it finds `old`.
+    pub fn alternatives(&self, old: u64) -> u64 {
+        match self.role {
+            Role::Signal => u64::from((asleep(old)).count_ones()).max(1),
+            _ => 1,
+        }
+    }
+
+    /// What it leaves if it finds `old`; nothing if it does not write.
+    #[inline]
+    pub fn written(&self, thread: ThreadId, old: u64, choice: u64) -> Option<u64> {
+        let mine = 1u64 << (thread.index() % MAX_WAITING);
+        match self.role {
+            Role::Memory => self.access.written(old).map(|new| truncate(new, self.access.size)),
+            Role::Wait => Some(old | mine),
+            Role::Wake => Some(old & !(mine | mine << MAX_WAITING)),
+            Role::Signal => {
+                let chosen = (0..MAX_WAITING).filter(|n| asleep(old) >> n & 1 == 1).nth(choice as usize)?;
+                Some(old | 1 << (chosen + MAX_WAITING))
+            }
+            Role::Broadcast if asleep(old) == 0 => None,
+            Role::Broadcast => Some(old | asleep(old) << MAX_WAITING),
+        }
+    }
+
+    /// What the value that it reads makes of it.
+    #[inline]
+    pub fn flags(&self, thread: ThreadId, value: u64) -> Flags {
+        let blocked = self.access.until.is_some_and(|until| !until.holds(value, self.access.size));
+        let exclusive = self.written(thread, value, 0).is_some();
+        let order = match self.access.kind {
+            AccessKind::Cas { failure, .. } if !exclusive => failure,
+            _ => self.access.order,
+        };
+        Flags { exclusive, blocked, order }
+    }
+}
+
+/// The threads that wait and have not been woken.
+fn asleep(value: u64) -> u64 {
+    value & u64::from(u32::MAX) & !(value >> MAX_WAITING)
+}
+
+/// Whether a thread that wakes has been woken.
+pub fn was_woken(thread: ThreadId, value: u64) -> bool {
+    value >> (MAX_WAITING + thread.index() % MAX_WAITING) & 1 == 1
+}
+
+/// What a thread is told that has found `old`.
+pub fn outcome(role: Role, thread: ThreadId, old: u64) -> Outcome {
+    match role {
+        Role::Memory => old,
+        Role::Wake => Outcome::from(was_woken(thread, old)),
+        Role::Wait | Role::Signal | Role::Broadcast => 0,
+    }
+}
