@@ -7,6 +7,7 @@
 
 use crate::event::{EventId, Kind};
 use crate::graph::Graph;
+use crate::request::{self, Role};
 use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::{Link, Source};
 use std::collections::BTreeSet;
@@ -35,6 +36,16 @@ pub fn order(graph: &Graph, last: Option<EventId>) -> Linear {
     }
     let links = (!interleaves).then(|| steps.links(&sequence));
     Linear { steps: sequence.into_iter().map(|n| steps.list[n].event).collect(), links }
+}
+
+/// Which alternative an event takes: the number that was chosen, or which of the threads that wait is woken.
+pub fn choice(graph: &Graph, e: EventId) -> u32 {
+    let event = graph.event(e);
+    match (event.kind, event.role) {
+        (Kind::Choose, _) => event.value as u32,
+        (Kind::Write, Role::Signal) => request::woken_by_signal(graph.event(event.pred).value, event.value),
+        _ => 0,
+    }
 }
 
 /// A step: an event that is executed, or a read-modify-write.
@@ -119,9 +130,8 @@ impl<'g> Steps<'g> {
             return older.count() as u32 + 1;
         };
         let event = self.graph.event(write);
-        let moved = soon.is_some_and(|(_, read)| {
-            self.graph.event(read).loc == event.loc && self.graph.position(read) < event.co
-        });
+        let moved = soon
+            .is_some_and(|(_, read)| self.graph.event(read).loc == event.loc && self.graph.position(read) < event.co);
         let older = self.writers(write).take_while(|&w| w != n).count() as u32;
         older + 1 + u32::from(moved)
     }
