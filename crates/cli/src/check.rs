@@ -136,6 +136,7 @@ fn question(args: &CheckArgs) -> Question {
     let options = RunOptions {
         args: environment.args.clone(),
         unroll: limits.unroll,
+        private_atomics: false,
         max_events: limits.max_events,
         max_executions: limits.max_executions,
         max_seconds: limits.time.map(|time| time.as_secs_f64()),

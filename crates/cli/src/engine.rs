@@ -78,6 +78,7 @@ impl Engine {
     pub fn put_into(self, question: &mut Question, algorithm: AlgorithmArg) {
         question.engine = self.name().to_owned();
         question.model = self.model().to_owned();
+        question.options.private_atomics = self != Engine::Trace;
         let (other, algorithm) = match self {
             Engine::Trace => (GRAPH_REDUCTIONS, algorithm.name()),
             Engine::Graph(_) => (TRACE_REDUCTIONS, "trust"),

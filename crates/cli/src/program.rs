@@ -109,6 +109,7 @@ pub fn machine(
         args: options.args.clone(),
         unroll: options.unroll,
         leak_check: options.leaks,
+        atomics_publish: options.private_atomics,
         keep_output,
         models: ModelOptions {
             spurious_wakeups: options.spurious_wakeups,

@@ -109,6 +109,19 @@ pub fn race<M: Machine>(runner: &mut Runner<M>, graph: &Graph, older: EventId, n
     violation(ViolationKind::DataRace, message, [second, first])
 }
 
+/// The violation that an access to an object is whose owner's own writes do not happen before it.
+pub fn race_with_owner<M: Machine>(runner: &mut Runner<M>, graph: &Graph, owner: ThreadId, access: EventId) -> Stop {
+    let told = describe(runner, graph, access);
+    let owner = runner.machine.thread_name(owner);
+    let object = if told.object.is_empty() { "an object" } else { &told.object };
+    let message = format!(
+        "data race on {object}: {} by {}, and {owner} initialised it without a release that this acquires",
+        told.verb, told.name
+    );
+    let places = vec![(told.span, format!("{} by {}", told.verb, told.name))];
+    Stop::Violation(Box::new(Violation { kind: ViolationKind::DataRace, message, places }))
+}
+
 /// The violation that a `free` is while another thread may still access the object.
 pub fn race_with_free<M: Machine>(runner: &mut Runner<M>, graph: &Graph, access: EventId, free: EventId) -> Stop {
     let (first, second) = (describe(runner, graph, access), describe(runner, graph, free));

@@ -103,6 +103,7 @@ impl<M: Machine> Runner<M> {
             }
             _ => {}
         }
+        self.machine.memory_mut().set_now(self.made.len() as u32);
         let result = self.machine.resume(step.thread, step.outcome);
         if let Err(Stop::Bound(_)) = result {
             self.bounded.push(self.made.len() - 1);

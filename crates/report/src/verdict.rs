@@ -60,6 +60,9 @@ pub struct RunOptions {
     pub args: Vec<String>,
     /// How often a loop may go round.
     pub unroll: Option<u32>,
+    /// Whether atomic accesses to objects that nobody else knows yet are steps too, as memory models have it.
+    #[serde(default)]
+    pub private_atomics: bool,
     /// How many steps an execution may have.
     pub max_events: usize,
     /// How many executions to explore.

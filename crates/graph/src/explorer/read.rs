@@ -193,15 +193,22 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Looks for a data race of an access.
     pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
-        let loc = self.graph().event(e).loc;
-        if self.graph().event(e).order.is_atomic() && !self.habits[loc.index()].plain {
-            return Ok(());
-        }
-        self.habits[loc.index()].plain = true;
         if !self.options.limits.data_races {
             return Ok(());
         }
         let graph = &self.frames.last().expect("there is a graph").graph;
+        let event = graph.event(e);
+        let habits = &mut self.habits[event.loc.index()];
+        let addr = self.runner.place(event.loc).0;
+        if let Some(owner) = race::race_with_owner(graph, e, addr, self.runner.machine.memory()) {
+            let stop = ending::race_with_owner(&mut self.runner, graph, owner, e);
+            let machine = &self.runner.machine;
+            return self.session.stopped(stop, || ending::schedule(machine, graph, Some(e)));
+        }
+        habits.plain |= !event.order.is_atomic();
+        if !habits.plain {
+            return Ok(());
+        }
         let Some(other) = race::race_of(graph, e) else { return Ok(()) };
         let stop = ending::race(&mut self.runner, graph, other, e);
         let machine = &self.runner.machine;

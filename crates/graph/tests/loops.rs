@@ -1,0 +1,86 @@
+//! Random programs with loops: with every treatment of loops and every reduction, the engine finds the outcomes that the
+//! trace engine finds by bounded unrolling. All accesses are sequentially consistent, so SC and RC11 allow the same.
+
+#[path = "../../trace/tests/loops/mod.rs"]
+mod loops;
+
+use loops::{EXCHANGING, Kinds, SPINNING, program};
+use selvedge_analysis::{Options as Passes, prepare};
+use selvedge_graph::{MemoryModel, Options, Reductions};
+use selvedge_machine::ViolationKind;
+use selvedge_machine::interp::{InterpOptions, Interpreter};
+use selvedge_machine::verdict::Exploration;
+use std::collections::BTreeSet;
+
+const UNROLL: u32 = 5;
+
+fn machine(text: &str, passes: &Passes, atomics_publish: bool) -> Interpreter {
+    let mut module = selvedge_ir::parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    prepare(&mut module, passes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let dynamic_purity = passes.purity;
+    let options = InterpOptions { unroll: Some(UNROLL), dynamic_purity, atomics_publish, ..InterpOptions::default() };
+    Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn limits() -> selvedge_trace::Options {
+    selvedge_trace::Options { all: true, max_executions: Some(20_000), ..Default::default() }
+}
+
+/// The final values that were seen; none if there are too many executions.
+fn outcomes(explored: &Exploration) -> Option<BTreeSet<String>> {
+    let is_outcome = |kind| !matches!(kind, ViolationKind::Livelock | ViolationKind::Deadlock);
+    let violations = explored.violations.iter().map(|found| &found.violation);
+    let seen = violations.filter(|v| is_outcome(v.kind)).map(|v| v.message.clone()).collect();
+    explored.interruption.is_none().then_some(seen)
+}
+
+/// The number of outcomes, if there are not too many executions to tell.
+fn check(seed: u64, kinds: &Kinds) -> Option<usize> {
+    let text = program(seed, kinds);
+    let none = Passes { verify: true, ..Passes::default() };
+    let waiting = Passes { purity: true, await_: true, ..none.clone() };
+    let confirming = Passes { confirm: true, ..waiting.clone() };
+    let giving_up = Passes { confirm_exits: true, ..confirming.clone() };
+    let unrolled = selvedge_trace::Options { reductions: selvedge_trace::Reductions::NONE, ..limits() };
+    let expected = outcomes(&selvedge_trace::explore(machine(&text, &none, false), &unrolled, &mut |_| {}))?;
+    for (passes, reductions) in [
+        (&waiting, Reductions::NONE),
+        (&waiting, Reductions { stale: true, ..Reductions::NONE }),
+        (&waiting, Reductions { stale: true, in_place: true, ..Reductions::NONE }),
+        (&confirming, Reductions::NONE),
+        (&confirming, Reductions::ALL),
+        (&giving_up, Reductions::ALL),
+    ] {
+        for model in [MemoryModel::Sc, MemoryModel::Rc11] {
+            let options = Options { model, reductions, limits: limits() };
+            let explored = selvedge_graph::explore(machine(&text, passes, true), &options, &mut |_| {});
+            let what = format!("{}, {reductions:?}, {passes:?}, seed {seed}\n{text}", model.name());
+            assert_eq!(explored.unsupported, None, "{what}");
+            let Some(found) = outcomes(&explored) else { panic!("there are too many executions: {what}") };
+            assert_eq!(found, expected, "{what}");
+        }
+    }
+    Some(expected.len())
+}
+
+/// How many programs of each sort are tried, unless `SELVEDGE_LOOP_PROGRAMS` says otherwise.
+const PROGRAMS: u64 = 300;
+
+fn programs_agree(kinds: &Kinds) {
+    let asked = std::env::var("SELVEDGE_LOOP_PROGRAMS").ok().and_then(|number| number.parse().ok());
+    let programs = asked.unwrap_or(PROGRAMS);
+    let found: Vec<usize> = (0..programs).filter_map(|seed| check(seed, kinds)).collect();
+    assert!(found.len() as u64 > programs * 3 / 4, "only {} programs were small enough", found.len());
+    let telling = found.iter().filter(|&&count| count > 1).count();
+    assert!(telling as u64 > programs / 4, "only {telling} programs have several outcomes");
+}
+
+#[test]
+fn programs_that_spin_have_the_outcomes_that_unrolling_finds() {
+    programs_agree(&SPINNING);
+}
+
+#[test]
+fn programs_that_confirm_what_they_read_have_the_outcomes_that_unrolling_finds() {
+    programs_agree(&EXCHANGING);
+}
