@@ -9,7 +9,7 @@ use crate::event::{EventId, Kind};
 use crate::graph::Graph;
 use crate::linear;
 use crate::runner::Runner;
-use selvedge_machine::schedule::{Schedule, Weak};
+use selvedge_machine::schedule::Schedule;
 use selvedge_machine::{Access, Machine, Op, Purpose, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
 use selvedge_trace::session::{Ending, Over, Session};
 
@@ -92,12 +92,11 @@ fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) 
     (site.span, format!("{name} waits here for {what}"))
 }
 
-/// The execution of a graph, with an event that is not executed yet at its end. The model's name is left to the caller.
+/// The execution of a graph, with an event that is not executed yet at its end.
 pub fn schedule<M: Machine>(machine: &M, graph: &Graph, last: Option<EventId>) -> Schedule {
     let linear = linear::order(graph, last);
     let steps = linear.steps.into_iter().map(|e| (graph.event(e).thread, linear::choice(graph, e)));
-    let weak = linear.links.map(|links| Weak { model: String::new(), links });
-    Schedule { weak, ..Schedule::record(machine, steps) }
+    Schedule { links: linear.links, ..Schedule::record(machine, steps) }
 }
 
 /// The violation that a data race is.

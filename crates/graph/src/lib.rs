@@ -150,12 +150,5 @@ pub fn explore_with<M: Machine>(
         MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, &mut session, full).run(),
         MemoryModel::Rc11 => Explorer::<M, models::rc11::Rc11>::new(machine, options, &mut session, full).run(),
     };
-    name_model(session.result, options.model)
-}
-
-/// Says in the schedules of executions that are no interleavings which model allows them.
-fn name_model(mut result: Exploration, model: MemoryModel) -> Exploration {
-    let weak = result.violations.iter_mut().filter_map(|found| found.schedule.weak.as_mut());
-    weak.for_each(|weak| model.name().clone_into(&mut weak.model));
-    result
+    session.result
 }

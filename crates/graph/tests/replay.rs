@@ -3,7 +3,7 @@
 use selvedge_graph::event::{EventId, Kind};
 use selvedge_graph::{Full, MemoryModel, Options, Reductions, linear};
 use selvedge_ir::EntityRef;
-use selvedge_machine::schedule::{EventRecord, Replay, Schedule, ScheduleStep, Weak, replay};
+use selvedge_machine::schedule::{EventRecord, Replay, Schedule, ScheduleStep, replay};
 use selvedge_machine::{Op, Stop, ThreadId, ViolationKind};
 use selvedge_oracle::axiomatic::Limits;
 use selvedge_oracle::axiomatic::generate::{FAMILIES, generate as generate_cycle};
@@ -44,15 +44,14 @@ fn path(full: &Full<'_>, thread: ThreadId) -> Vec<u32> {
     path
 }
 
-fn written_down(full: &Full<'_>, linear: &linear::Linear, model: MemoryModel) -> Schedule {
+fn written_down(full: &Full<'_>, linear: &linear::Linear) -> Schedule {
     let threads: Vec<Vec<u32>> = (0..full.graph.thread_limit()).map(|n| path(full, ThreadId::new(n))).collect();
     let step = |&e: &EventId| ScheduleStep {
         thread: threads[full.graph.event(e).thread.index()].clone(),
         choice: linear::choice(full.graph, e),
     };
     let steps = linear.steps.iter().map(step).collect();
-    let weak = linear.links.clone().map(|links| Weak { model: model.name().to_owned(), links });
-    Schedule { threads, steps, weak }
+    Schedule { threads, steps, links: linear.links.clone() }
 }
 
 /// Whether a step of a replay did what its event in the graph does.
@@ -68,7 +67,7 @@ fn is_the_same(full: &Full<'_>, e: EventId, record: &EventRecord) -> bool {
 
 fn check_graph(program: &Program, full: &Full<'_>, model: MemoryModel) -> bool {
     let linear = linear::order(full.graph, None);
-    let schedule = written_down(full, &linear, model);
+    let schedule = written_down(full, &linear);
     let Replay { events, .. } = replay(machine(program), &schedule)
         .unwrap_or_else(|error| panic!("{error} under {}\n{program}\n{schedule:#?}", model.name()));
     for (&e, record) in linear.steps.iter().zip(&events) {
@@ -109,9 +108,20 @@ fn graphs_of_cycles_are_run_again_as_they_are() {
 
 #[test]
 fn graphs_are_run_again_as_they_are() {
-    for name in
-        ["accesses", "rmw", "locks", "awaits", "tests", "trees", "choices", "frees", "uninit", "races", "conds", "condlocks"]
-    {
+    for name in [
+        "accesses",
+        "rmw",
+        "locks",
+        "awaits",
+        "tests",
+        "trees",
+        "choices",
+        "frees",
+        "uninit",
+        "races",
+        "conds",
+        "condlocks",
+    ] {
         for program in programs(name, 60) {
             for model in MemoryModel::ALL {
                 let on_full = &mut |full: &Full<'_>| {
@@ -155,7 +165,7 @@ fn violations_are_found_again() {
         for program in programs(name, if name == "tests" { 1000 } else { 100 }) {
             for model in MemoryModel::ALL {
                 for (kind, schedule) in explore(&program, model, &mut |_| {}) {
-                    weak += u32::from(schedule.weak.is_some());
+                    weak += u32::from(schedule.links.is_some());
                     let replayed = replay(machine(&program), &schedule).unwrap_or_else(|error| {
                         panic!("{kind}: {error} under {}\n{program}\n{schedule:#?}", model.name())
                     });

@@ -2,7 +2,7 @@
 //!
 //! An interleaving is its steps: who goes next, and which alternative it takes. If no interleaving explains an execution
 //! because a weak memory model allows more than these, every step also says what it reads from and where its write
-//! stands in coherence order ([`Weak`]); `weak.rs` runs such an execution again.
+//! stands in coherence order ([`Link`]); `weak.rs` runs such an execution again.
 
 use crate::sc::{Done, Sc};
 use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId, weak};
@@ -24,21 +24,12 @@ pub struct Schedule {
     pub threads: Vec<Vec<u32>>,
     /// The steps.
     pub steps: Vec<ScheduleStep>,
-    /// What the steps read and where they write, if that does not follow from their order.
-    pub weak: Option<Weak>,
+    /// For every step, how it is linked to others; none if that follows from the order of the steps: an interleaving.
+    pub links: Option<Vec<Link>>,
 }
 
-/// What makes an execution out of steps if they are no interleaving: a read may read something else than what was
-/// written last. The order of the steps is still one in which a write comes before whoever reads from it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Weak {
-    /// The memory model that allows it, by its name on the command line.
-    pub model: String,
-    /// For every step, how it is linked to others.
-    pub links: Vec<Link>,
-}
-
-/// How a step is linked to others in an execution graph.
+/// How a step is linked to others in an execution that is no interleaving: a read may read something else than what was
+/// written last. A write still comes before whoever reads from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Link {
     /// What it reads from; none if it reads nothing.
@@ -101,8 +92,8 @@ pub struct Replay {
     pub threads: Vec<ThreadEnd>,
     /// What the program printed.
     pub output: String,
-    /// The memory model that allows this execution, if no interleaving explains it.
-    pub weak_under: Option<String>,
+    /// Whether no interleaving explains it: only a weak memory model allows this execution.
+    pub weak: bool,
 }
 
 /// Why a schedule cannot be run again.
@@ -138,7 +129,7 @@ impl Schedule {
         use selvedge_ir::EntityRef;
         let threads = (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect();
         let step = |(thread, choice)| ScheduleStep { thread: machine.thread_path(thread), choice };
-        Schedule { threads, steps: steps.map(step).collect(), weak: None }
+        Schedule { threads, steps: steps.map(step).collect(), links: None }
     }
 }
 
@@ -147,8 +138,8 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
     for path in &schedule.threads {
         machine.thread_at(path);
     }
-    if let Some(weak) = &schedule.weak {
-        return weak::replay(machine, schedule, weak);
+    if let Some(links) = &schedule.links {
+        return weak::replay(machine, schedule, links);
     }
     let mut events = Vec::new();
     let mut sc = match Sc::start(machine) {
@@ -181,13 +172,13 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
             stop = stopped;
         }
     }
-    Ok(Replay { events, stop, threads: ends(&sc.machine), output: sc.machine.output().to_owned(), weak_under: None })
+    Ok(Replay { events, stop, threads: ends(&sc.machine), output: sc.machine.output().to_owned(), weak: false })
 }
 
 /// A replay that is over before the first step.
 pub(crate) fn stopped_at_start<M: Machine>(machine: &M, stop: Stop) -> Replay {
     let stop = Some((crate::main_thread(), stop));
-    Replay { events: Vec::new(), stop, threads: Vec::new(), output: machine.output().to_owned(), weak_under: None }
+    Replay { events: Vec::new(), stop, threads: Vec::new(), output: machine.output().to_owned(), weak: false }
 }
 
 /// Where the threads of a machine stand.

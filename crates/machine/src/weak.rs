@@ -12,16 +12,16 @@
 //! behind what it reads. Whether the memory model allows the execution is for engines to say.
 
 use crate::memory::ObjectKind;
-use crate::schedule::{EventRecord, Link, Replay, ReplayError, Schedule, Source, Weak, ends, stopped_at_start};
+use crate::schedule::{EventRecord, Link, Replay, ReplayError, Schedule, Source, ends, stopped_at_start};
 use crate::{Access, AccessKind, Addr, Done, Fault, Machine, Op, Outcome, Status, Stop, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NO_SOURCE: &str = "it reads, but the schedule does not say from where";
 
 /// Follows a schedule on a machine whose threads have their numbers already.
-pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule, weak: &Weak) -> Result<Replay, ReplayError> {
-    if weak.links.len() != schedule.steps.len() {
-        let step = weak.links.len().min(schedule.steps.len()) + 1;
+pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule, links: &[Link]) -> Result<Replay, ReplayError> {
+    if links.len() != schedule.steps.len() {
+        let step = links.len().min(schedule.steps.len()) + 1;
         return Err(ReplayError::Unfit { step, why: "there is not one link for every step" });
     }
     if let Err(stop) = machine.start() {
@@ -30,7 +30,7 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule, weak: &Weak) -> R
     let (locations, waiting) = (BTreeMap::new(), BTreeMap::new());
     let mut follower = Follower { machine, events: Vec::new(), locations, waiting };
     let mut first_stop = None;
-    for (n, (step, &link)) in schedule.steps.iter().zip(&weak.links).enumerate() {
+    for (n, (step, &link)) in schedule.steps.iter().zip(links).enumerate() {
         let no_thread = ReplayError::NoThread { step: n + 1 };
         let thread = follower.machine.thread_at(&step.thread).ok_or(no_thread.clone())?;
         match follower.machine.status(thread) {
@@ -45,7 +45,7 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule, weak: &Weak) -> R
     follower.note_missed();
     let Follower { machine, events, .. } = follower;
     let output = machine.output().to_owned();
-    Ok(Replay { events, stop: first_stop, threads: ends(&machine), output, weak_under: Some(weak.model.clone()) })
+    Ok(Replay { events, stop: first_stop, threads: ends(&machine), output, weak: true })
 }
 
 /// A machine on its way through a schedule.

@@ -4,7 +4,7 @@
 //! [`VERSION`] changes when a field changes its meaning or goes away, not when one is added.
 
 use crate::verdict::{Program, RunOptions, Verdict};
-use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source, Weak};
+use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
 use selvedge_machine::verdict::Found;
 use selvedge_machine::{SourceSpan, Violation, ViolationKind};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,8 @@ struct Executions {
 #[derive(Debug, Deserialize)]
 pub struct Document {
     version: u32,
+    /// The memory model.
+    pub model: String,
     /// The program.
     pub program: Program,
     /// What had been chosen.
@@ -85,13 +87,10 @@ struct WrittenSchedule {
     threads: Box<RawValue>,
     /// `[[0,0],[1,0]]`.
     steps: Box<RawValue>,
-    /// The model that allows the execution, if it is no interleaving.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    weak_under: Option<String>,
-    /// What every step reads from then: `[null,0,1]` is nothing, the initial value, the first step.
+    /// If it is no interleaving, what every step reads from: `[null,0,1]` is nothing, the initial value, the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reads_from: Option<Box<RawValue>>,
-    /// The place of every step's write in coherence order: `[1,0,0]`.
+    /// And the place of every step's write in coherence order: `[1,0,0]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coherence: Option<Box<RawValue>>,
 }
@@ -186,15 +185,14 @@ fn write_schedule(schedule: &Schedule) -> WrittenSchedule {
         })
     };
     let steps: Vec<(usize, u32)> = schedule.steps.iter().map(|step| (index_of(&step.thread), step.choice)).collect();
-    let weak = schedule.weak.as_ref();
-    let reads_from = |weak: &Weak| raw(&weak.links.iter().map(|l| l.from.map(source_number)).collect::<Vec<_>>());
-    let coherence = |weak: &Weak| raw(&weak.links.iter().map(|link| link.place).collect::<Vec<_>>());
+    let links = schedule.links.as_ref();
+    let reads_from = |links: &Vec<Link>| raw(&links.iter().map(|l| l.from.map(source_number)).collect::<Vec<_>>());
+    let coherence = |links: &Vec<Link>| raw(&links.iter().map(|link| link.place).collect::<Vec<_>>());
     WrittenSchedule {
         threads: raw(&threads),
         steps: raw(&steps),
-        weak_under: weak.map(|weak| weak.model.clone()),
-        reads_from: weak.map(reads_from),
-        coherence: weak.map(coherence),
+        reads_from: links.map(reads_from),
+        coherence: links.map(coherence),
     }
 }
 
@@ -263,17 +261,14 @@ fn read_schedule(written: &WrittenSchedule) -> Result<Schedule, ReadError> {
         Ok(ScheduleStep { thread: path.clone(), choice })
     };
     let steps = steps.iter().enumerate().map(step).collect::<Result<_, _>>()?;
-    Ok(Schedule { threads, steps, weak: read_weak(written)? })
+    Ok(Schedule { threads, steps, links: read_links(written)? })
 }
 
-fn read_weak(written: &WrittenSchedule) -> Result<Option<Weak>, ReadError> {
-    let (model, reads_from, coherence) = match (&written.weak_under, &written.reads_from, &written.coherence) {
-        (None, None, None) => return Ok(None),
-        (Some(model), Some(reads_from), Some(coherence)) => (model.clone(), reads_from, coherence),
-        _ => {
-            let needs = "a schedule that is no interleaving needs weak_under, reads_from and coherence";
-            return Err(ReadError::Syntax(needs.to_owned()));
-        }
+fn read_links(written: &WrittenSchedule) -> Result<Option<Vec<Link>>, ReadError> {
+    let (reads_from, coherence) = match (&written.reads_from, &written.coherence) {
+        (None, None) => return Ok(None),
+        (Some(reads_from), Some(coherence)) => (reads_from, coherence),
+        _ => return Err(ReadError::Syntax("of reads_from and coherence one is missing".to_owned())),
     };
     let syntax = |error: serde_json::Error| ReadError::Syntax(error.to_string());
     let reads_from: Vec<Option<usize>> = serde_json::from_str(reads_from.get()).map_err(syntax)?;
@@ -283,8 +278,7 @@ fn read_weak(written: &WrittenSchedule) -> Result<Option<Weak>, ReadError> {
     }
     let source = |number: usize| number.checked_sub(1).map_or(Source::Initial, Source::Step);
     let links = reads_from.into_iter().zip(coherence);
-    let links = links.map(|(from, place)| Link { from: from.map(source), place }).collect();
-    Ok(Some(Weak { model, links }))
+    Ok(Some(links.map(|(from, place)| Link { from: from.map(source), place }).collect()))
 }
 
 /// A hash of a program's text (64-bit FNV-1a), to notice that a schedule belongs to another program.

@@ -212,6 +212,6 @@ fn control_characters_of_the_program_do_not_reach_the_terminal() {
     if let Ok(replay) = &mut verdict.shown[0].replay {
         replay.output = "\u{1b}[2Jboo".into();
     }
-    let text = terminal::violation(&verdict.shown[0], &layout());
+    let text = terminal::violation(&verdict.shown[0], "sc", &layout());
     assert!(text.contains("\u{fffd}[2Jboo"), "{text}");
 }

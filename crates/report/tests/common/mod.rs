@@ -87,7 +87,7 @@ impl Script {
     }
 
     pub fn replay(self) -> Replay {
-        Replay { events: self.events, stop: None, threads: self.ends, output: String::new(), weak_under: None }
+        Replay { events: self.events, stop: None, threads: self.ends, output: String::new(), weak: false }
     }
 }
 
@@ -117,7 +117,7 @@ pub fn question() -> Question {
 pub fn verdict(violation: Violation, replay: Replay) -> Verdict {
     let threads = vec![vec![], vec![0], vec![1]];
     let step = |e: &EventRecord| ScheduleStep { thread: threads[e.thread.index()].clone(), choice: e.choice };
-    let schedule = Schedule { steps: replay.events.iter().map(step).collect(), threads: threads.clone(), weak: None };
+    let schedule = Schedule { steps: replay.events.iter().map(step).collect(), threads: threads.clone(), links: None };
     let exploration = Exploration {
         complete: 1,
         blocked: 2,
