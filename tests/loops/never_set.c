@@ -1,4 +1,4 @@
-// EXPECT purity: verified complete=0 blocked=1
+// EXPECT purity: violation livelock
 // EXPECT await: violation livelock
 // A flag that nobody sets: whoever waits for it spins forever.
 #include <pthread.h>

@@ -42,7 +42,7 @@ pub(crate) fn simplify(func: &Function, kind: &InstKind, results: &[Value]) -> O
         InstKind::Select { ty, cond, a, b } => select(ty, cond, a, b),
         InstKind::PtrAdd { base, index, scale, offset } => ptr_add(func, base, index, scale, offset),
         InstKind::Intrinsic { op, ty, ref args } => intrinsic(op, ty, args),
-        InstKind::Assume { cond: Operand::Const(1) } => Some(Simpler::Operands(Vec::new())),
+        InstKind::Assume { cond: Operand::Const(1), .. } => Some(Simpler::Operands(Vec::new())),
         InstKind::CondBr { cond, then_dest, else_dest } => {
             let cond = negated(func, cond)?;
             inst(InstKind::CondBr { cond, then_dest: else_dest, else_dest: then_dest })

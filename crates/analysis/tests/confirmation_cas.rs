@@ -514,3 +514,55 @@ fn purity_leaves_a_speculative_load_a_load() {
     let found = text_of(&module);
     assert!(found.contains("acq spec_nonzero") && found.contains("assume"), "{found}");
 }
+
+/// The one whose exchange came first writes what others still read: only an attempt that fails races with it.
+#[test]
+fn races_that_only_failing_attempts_have_are_not_hidden() {
+    let reads = |what: &str| {
+        format!(
+            "func @f() {{
+            a:
+              br loop
+            loop:
+              v: i32 = load i32 @x, acq \"x\"
+              w: i32 = load i32 {what}, acq \"y\"
+              n: i32 = add i32 v, w
+              o: i32, d: i1 = cas i32 @x, v, n, acqrel, rlx \"x\"
+              condbr d, out, loop
+            out:
+              ret
+            }}\n"
+        )
+    };
+    let marked = |text: &str| assert!(!said(text).contains("not used"), "{}", said(text));
+    let direct = reads("@y");
+    let writer = |code: &str| format!("{direct}func @g(p: ptr) {{\na:\n {code}\n ret\n}}");
+    marked(&writer("store i32 1, @y, rlx \"y\""));
+    unmarked(&writer("store i32 1, @y \"y\""), "y is read, and y is written by a store that is not atomic");
+    // Nobody has a pointer to it.
+    marked(&writer("store i32 1, p \"*p\""));
+    let given_away = format!("declare @take(ptr)\n{}", writer("call @take(ptr @y)\n store i32 1, p \"*p\""));
+    unmarked(&given_away, "y is read, and *p is written by a store that is not atomic");
+    let main = |code: &str| {
+        format!("declare @pthread_create(ptr, ptr, ptr, ptr) -> i32\n{direct}func @main() {{\na:\n {code}\n ret\n}}")
+    };
+    let create = "c: i32 = call @pthread_create(ptr null, ptr null, ptr null, ptr null)";
+    marked(&main(&format!("store i32 1, @y \"y\"\n {create}")));
+    unmarked(&main(&format!("{create}\n store i32 1, @y \"y\"")), "y is written by a store that is not atomic");
+}
+
+#[test]
+fn a_walk_meets_what_is_written_to_other_nodes() {
+    let walk = WALK.replace("EXPECTED", "v");
+    let maker = |code: &str| {
+        format!(
+            "{walk}\nfunc @g(p: ptr) {{\na:\n n: ptr = call @malloc(i64 16)\n m: ptr = ptradd n, offset 8\n {code}\n ret\n}}"
+        )
+    };
+    let marked = |text: &str| assert!(!said(text).contains("not used"), "{}", said(text));
+    marked(&maker("store i64 0, m \"node->next\"\n store ptr n, @top, rel"));
+    marked(&maker("store i32 0, p \"*p\""));
+    let reason = "last->next is read, and node->next is written by a store that is not atomic";
+    unmarked(&maker("store ptr n, @top, rel\n store i64 0, m \"node->next\""), reason);
+    unmarked(&maker("store i64 0, p \"node->next\""), reason);
+}

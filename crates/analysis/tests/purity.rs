@@ -67,7 +67,7 @@ fn a_spin_loop_becomes_an_assumption_or_an_await() {
         bb0 \"a\":
           v0 \"v\": i32 = load i32 @x, sc \"x\"
           v1: i1 = cmp eq i32 v0, 1
-          assume v1
+          assume v1 pure
           ret
         }",
     );

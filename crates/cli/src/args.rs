@@ -136,6 +136,13 @@ pub struct SearchArgs {
     /// model) [default: trace for sc, graph for the others].
     #[arg(long, value_parser = values::engine)]
     pub engine: Option<String>,
+    /// Explore with N workers (graph engine); counts do not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+    /// Do not check; estimate by random walks how many executions there are and how long they would take (graph engine;
+    /// walks for 2 seconds unless --time says otherwise).
+    #[arg(long)]
+    pub estimate: bool,
     /// How interleavings are chosen (trace engine).
     #[arg(long, value_enum, default_value = "optimal")]
     pub algorithm: AlgorithmArg,

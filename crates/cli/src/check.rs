@@ -7,8 +7,9 @@ use crate::args::{AlgorithmArg, CheckArgs};
 use crate::engine::Engine;
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
-use crate::{assumptions, bug, interrupt, output, program};
+use crate::{assumptions, bug, estimate, interrupt, output, program};
 use selvedge_ir::Module;
+use selvedge_machine::interp::Interpreter;
 use selvedge_machine::schedule;
 use selvedge_machine::verdict::{Exploration, Found};
 use selvedge_report::verdict::RunOptions;
@@ -23,6 +24,9 @@ const TRACE: &str = "selvedge-trace.json";
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    if args.search.estimate {
+        return estimate::run(args);
+    }
     let interrupt = interrupt::flag();
     let (verdict, failure) = match examine(args, interrupt) {
         Ok(verdict) => (verdict, None),
@@ -49,56 +53,77 @@ fn exit(verdict: &Verdict) -> Exit {
     }
 }
 
-/// Loads and explores. What could be said about the question before something failed comes with the failure.
-fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box<Question>, Failure)> {
+/// A program that is ready to be explored.
+pub struct Prepared {
+    /// What was asked.
+    pub question: Question,
+    /// What will explore it.
+    pub engine: Engine,
+    module: Module,
+    load_seconds: f64,
+}
+
+/// Loads the program, and decides what explores it.
+pub fn prepare(args: &CheckArgs) -> Result<Prepared, Failure> {
+    let mut line = Line::new(args.report.quiet);
+    prepare_quietly(args, &mut line).map_err(|(_, failure)| failure)
+}
+
+fn prepare_quietly(args: &CheckArgs, line: &mut Line) -> Result<Prepared, (Box<Question>, Failure)> {
     let mut question = question(args);
     let asked = match Engine::asked_for(&args.search) {
         Ok(asked) => asked,
         Err(failure) => return Err((Box::new(question), failure)),
     };
-    // Loops are treated for the engine that will run.
-    if let Some(engine) = asked {
-        engine.put_into(&mut question, args.search.algorithm);
-    }
-    let mut line = Line::new(args.report.quiet);
     line.stage("compiling");
     let start = Instant::now();
-    let loaded = bug::catch(|| load(&question, &line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
-    let mut module = match loaded {
+    let loaded = bug::catch(|| load(&question, line, args.report.quiet)).unwrap_or_else(|_| Err(Failure::bug()));
+    line.clear();
+    let module = match loaded {
         Ok(module) => module,
-        Err(failure) => {
-            line.clear();
-            return Err((Box::new(question), failure));
-        }
+        Err(failure) => return Err((Box::new(question), failure)),
     };
     question.program.hash = program::hash(&module);
-    let mut engine = asked.unwrap_or_else(|| Engine::suitable(&module));
-    engine.put_into(&mut question, args.search.algorithm);
-    question.assumptions = assumptions::of(&module, &question.options, engine);
-    let load_seconds = start.elapsed().as_secs_f64();
+    let engine = asked.unwrap_or_else(|| Engine::suitable(&module));
+    decide(args, &mut question, &module, engine);
+    Ok(Prepared { question, engine, module, load_seconds: start.elapsed().as_secs_f64() })
+}
+
+/// Puts the engine that was decided for, and what follows from it, into the question.
+fn decide(args: &CheckArgs, question: &mut Question, module: &Module, engine: Engine) {
+    question.reductions = reductions_in_force(args);
+    engine.put_into(question, args.search.algorithm);
+    question.assumptions = assumptions::of(module, &question.options, engine);
+}
+
+/// A machine that runs a program which was prepared.
+pub fn machine(prepared: &Prepared) -> Interpreter {
+    let (options, reductions) = (&prepared.question.options, &prepared.question.reductions);
+    program::machine(&prepared.module, options, reductions, false).expect("that it can be made was seen before")
+}
+
+/// Loads and explores. What could be said about the question before something failed comes with the failure.
+fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box<Question>, Failure)> {
+    let mut line = Line::new(args.report.quiet);
+    let mut prepared = prepare_quietly(args, &mut line)?;
+    let mut line = Line::new(args.report.quiet);
     line.stage("exploring");
     let (start, cpu_start) = (Instant::now(), cpu_time());
-    let mut explored = bug::catch(|| explore(args, engine, &question, &module, interrupt.clone(), &mut line));
+    let mut explored = bug::catch(|| explore(args, &prepared, interrupt.clone(), &mut line));
     if let Ok(Ok(Exploration { unsupported: Some(why), .. })) = &explored
-        && asked.is_none()
-        && engine != Engine::Trace
+        && Engine::asked_for(&args.search).is_ok_and(|asked| asked.is_none())
+        && prepared.engine != Engine::Trace
     {
-        let why = format!("weak memory: not {} because of {}", engine.model(), why.feature);
-        engine = Engine::Trace;
-        question.reductions = reductions_in_force(args);
-        engine.put_into(&mut question, args.search.algorithm);
-        match load(&question, &line, true) {
-            Ok(again) => module = again,
-            Err(failure) => return Err((Box::new(question), failure)),
-        }
-        question.program.hash = program::hash(&module);
-        question.assumptions = assumptions::of(&module, &question.options, engine);
-        question.assumptions.push(why);
-        explored = bug::catch(|| explore(args, engine, &question, &module, interrupt, &mut line));
+        let why = format!("weak memory: not {} because of {}", prepared.engine.model(), why.feature);
+        prepared.engine = Engine::Trace;
+        decide(args, &mut prepared.question, &prepared.module, Engine::Trace);
+        prepared.question.assumptions.push(why);
+        explored = bug::catch(|| explore(args, &prepared, interrupt, &mut line));
     }
     let seconds = start.elapsed().as_secs_f64();
     let cpu_seconds = cpu_time().zip(cpu_start).map(|(end, start)| end - start);
     line.clear();
+    let Prepared { question, module, load_seconds, .. } = prepared;
     let exploration = match explored.unwrap_or_else(|_| Err(Failure::bug())) {
         Ok(exploration) => exploration,
         Err(failure) => return Err((Box::new(question), failure)),
@@ -175,15 +200,22 @@ fn reductions_in_force(args: &CheckArgs) -> Vec<String> {
 
 fn explore(
     args: &CheckArgs,
-    engine: Engine,
-    question: &Question,
-    module: &Module,
+    prepared: &Prepared,
     interrupt: Arc<AtomicBool>,
     line: &mut Line,
 ) -> Result<Exploration, Failure> {
-    let (options, reductions) = (&question.options, &question.reductions);
-    let machine = program::machine(module, options, reductions, false)?;
-    let options = selvedge_trace::Options {
+    let question = &prepared.question;
+    // That it can be made is seen once; then it can be made again for every worker.
+    program::machine(&prepared.module, &question.options, &question.reductions, false)?;
+    let limits = limits(args, question, interrupt);
+    let jobs = usize::from(args.search.jobs);
+    Ok(prepared.engine.explore(&|| machine(prepared), jobs, &question.reductions, limits, line))
+}
+
+/// What an exploration is limited by, and what counts as a violation.
+pub fn limits(args: &CheckArgs, question: &Question, interrupt: Arc<AtomicBool>) -> selvedge_trace::Options {
+    let options = &question.options;
+    selvedge_trace::Options {
         algorithm: args.search.algorithm.algorithm(),
         max_events: options.max_events,
         max_executions: options.max_executions,
@@ -193,8 +225,7 @@ fn explore(
         data_races: options.data_races,
         deadlocks: options.deadlocks,
         ..selvedge_trace::Options::default()
-    };
-    Ok(engine.explore(machine, reductions, options, line))
+    }
 }
 
 /// Runs a violation's schedule again, to see what happened in it.

@@ -9,11 +9,15 @@ use crate::exit::Failure;
 use crate::program;
 use crate::progress::Line;
 use crate::values::{GRAPH_REDUCTIONS, TRACE_REDUCTIONS};
-use selvedge_graph::MemoryModel;
+use selvedge_graph::{Estimate, MemoryModel};
 use selvedge_ir::{InstKind, Module};
 use selvedge_machine::interp::Interpreter;
-use selvedge_machine::verdict::Exploration;
+use selvedge_machine::verdict::{Exploration, Progress};
 use selvedge_report::Question;
+use std::time::Duration;
+
+/// How long a run with a progress line looks ahead, to know how much there is.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
 
 /// An engine and a memory model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +34,9 @@ impl Engine {
         let model = |name: &String| MemoryModel::ALL.into_iter().find(|model| model.name() == name);
         let model = search.model.as_ref().and_then(model);
         let trace = search.engine.as_deref() == Some("trace") || search.algorithm != AlgorithmArg::Optimal;
+        if trace && search.jobs > 1 {
+            return Err(Failure::usage("the trace engine has one job only; leave --jobs out, or use --engine graph"));
+        }
         match (search.engine.as_deref(), model) {
             (Some("graph"), _) if search.algorithm != AlgorithmArg::Optimal => {
                 Err(Failure::usage("--algorithm belongs to the trace engine; leave it out with --engine graph"))
@@ -90,7 +97,8 @@ impl Engine {
     /// Explores a program.
     pub fn explore(
         self,
-        machine: Interpreter,
+        make: &(dyn Fn() -> Interpreter + Sync),
+        jobs: usize,
         reductions: &[String],
         limits: selvedge_trace::Options,
         line: &mut Line,
@@ -98,20 +106,51 @@ impl Engine {
         let has = |name| program::has(reductions, name);
         match self {
             Engine::Trace => {
-                let reductions =
-                    selvedge_trace::Reductions { ifaa: has("ifaa"), observers: has("observers") };
+                let reductions = selvedge_trace::Reductions { ifaa: has("ifaa"), observers: has("observers") };
                 let options = selvedge_trace::Options { reductions, ..limits };
-                selvedge_trace::explore(machine, &options, &mut |progress| line.update(progress))
+                selvedge_trace::explore(make(), &options, &mut |progress| line.update(progress))
             }
             Engine::Graph(model) => {
-                let reductions = selvedge_graph::Reductions {
-                    stale: has("stale"),
-                    in_place: has("in-place"),
-                    speculative: has("speculative"),
+                let options = graph_options(model, reductions, limits);
+                let expected = line
+                    .is_seen()
+                    .then(|| selvedge_graph::estimate(make(), &options, FIRST_LOOK))
+                    .flatten()
+                    .map_or(0.0, |estimate| estimate.complete + estimate.blocked);
+                let mut update = |progress: &Progress| {
+                    let done = (progress.complete + progress.blocked) as f64;
+                    // It is an estimate: there may be more in the end.
+                    let fraction = if expected > 0.0 { (done / expected).min(0.999) } else { 0.0 };
+                    line.update(&Progress { fraction, ..*progress });
                 };
-                let options = selvedge_graph::Options { model, reductions, limits };
-                selvedge_graph::explore(machine, &options, &mut |progress| line.update(progress))
+                match jobs {
+                    1 => selvedge_graph::explore(make(), &options, &mut update),
+                    jobs => selvedge_graph::parallel::explore_parallel(make, &options, jobs, &mut update),
+                }
             }
         }
     }
+
+    /// Estimates how much there is to explore; none if that is not possible.
+    pub fn estimate(
+        self,
+        make: &dyn Fn() -> Interpreter,
+        reductions: &[String],
+        limits: selvedge_trace::Options,
+        time: Duration,
+    ) -> Option<Estimate> {
+        let Engine::Graph(model) = self else { return None };
+        selvedge_graph::estimate(make(), &graph_options(model, reductions, limits), time)
+    }
+}
+
+fn graph_options(
+    model: MemoryModel,
+    reductions: &[String],
+    limits: selvedge_trace::Options,
+) -> selvedge_graph::Options {
+    let has = |name| program::has(reductions, name);
+    let (stale, in_place, speculative) = (has("stale"), has("in-place"), has("speculative"));
+    let reductions = selvedge_graph::Reductions { stale, in_place, speculative };
+    selvedge_graph::Options { model, reductions, limits }
 }

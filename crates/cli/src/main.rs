@@ -25,6 +25,7 @@ mod assumptions;
 mod bug;
 mod check;
 mod engine;
+mod estimate;
 mod exit;
 mod interrupt;
 mod loops;

@@ -60,6 +60,11 @@ impl Line {
         Line { bar, start: now, drawn: now, estimate: Estimate::default() }
     }
 
+    /// Whether anybody sees it.
+    pub fn is_seen(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// Shows what is being done before there is anything to count.
     pub fn stage(&self, what: &str) {
         self.bar.set_message(what.to_owned());

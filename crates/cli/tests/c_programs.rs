@@ -10,6 +10,7 @@
 //! | `EXPECT: executions 4` | complete and blocked ones together |
 //! | `EXPECT: message TEXT` | the message of a violation contains the text |
 //! | `EXPECT: not-covered TEXT` | something that is not covered is described with the text |
+//! | `EXPECT[purity]: ...` | if loop purity is on, these lines count instead of all the others (`await`: with awaits) |
 //!
 //! A line of the program that ends in `HERE` must be among the source places of a violation, or be named in the message
 //! of an error. Every line that is marked must be there.
@@ -36,14 +37,20 @@ struct Expected {
     marked: Vec<u64>,
 }
 
-fn read_expectations(text: &str) -> Result<Expected, String> {
+/// The expectations of a program under some reductions, which are names separated by commas.
+fn read_expectations(text: &str, reductions: &str) -> Result<Expected, String> {
+    // The most special ones that apply.
+    let is_on = |name: &&str| reductions.split(',').any(|word| word == *name);
+    let special = ["await", "purity"].into_iter().filter(is_on).map(|name| format!("EXPECT[{name}]: "));
+    let occurs = |prefix: &String| text.lines().any(|line| line.contains(prefix));
+    let prefix = special.into_iter().find(occurs).unwrap_or_else(|| "EXPECT: ".to_owned());
     let mut expected = Expected::default();
     for line in text.lines() {
         let line = line.trim_start_matches(['/', ';', ' ']);
         if let Some(command) = line.strip_prefix("RUN: ") {
             let options = command.strip_prefix("check").ok_or_else(|| format!("unknown command: {command}"))?;
             expected.options = options.split_whitespace().map(str::to_owned).collect();
-        } else if let Some(what) = line.strip_prefix("EXPECT: ") {
+        } else if let Some(what) = line.strip_prefix(&prefix) {
             let (word, rest) = what.split_once(' ').unwrap_or((what, ""));
             read_expectation(&mut expected, word, rest)?;
         }
@@ -85,14 +92,31 @@ fn read_expectation(expected: &mut Expected, word: &str, rest: &str) -> Result<(
 
 /// Checks one program and says what is not as expected.
 fn check_program(path: &Path) -> Result<(), String> {
-    let text = String::from_utf8_lossy(&fs::read(path).map_err(|e| e.to_string())?).into_owned();
-    let expected = read_expectations(&text)?;
+    let text = text_of(path)?;
+    // The counts are those of Mazurkiewicz traces, unless a program asks for something else.
+    check_with(path, read_expectations(&text, "")?, "none")
+}
+
+/// Checks one program under other reductions than it asks for; only the counts may be different.
+fn check_reduced(path: &Path, reductions: &str) -> Result<(), String> {
+    let mut expected = read_expectations(&text_of(path)?, reductions)?;
+    (expected.complete, expected.blocked, expected.executions) = (None, None, None);
+    check_with(path, expected, reductions).map_err(|why| format!("with {reductions}: {why}"))
+}
+
+fn text_of(path: &Path) -> Result<String, String> {
+    Ok(String::from_utf8_lossy(&fs::read(path).map_err(|e| e.to_string())?).into_owned())
+}
+
+fn check_with(path: &Path, expected: Expected, reductions: &str) -> Result<(), String> {
     let path = path.strip_prefix(workspace()).expect("the program lies in the workspace");
     let mut command = check_in_workspace();
     command.arg(path).args(&expected.options).args(["--json", "-"]);
-    // The counts are those of Mazurkiewicz traces, unless a program asks for something else.
     if !expected.options.iter().any(|option| option == "--reductions") {
-        command.args(["--reductions", "none"]);
+        command.args(["--reductions", reductions]);
+    }
+    if !expected.options.iter().any(|option| option == "--engine" || option == "--model") {
+        command.args(["--engine", "trace", "--model", "sc"]);
     }
     let run = finish(command);
     if !(0..=4).contains(&run.code) || run.err.contains("panicked") {
@@ -224,12 +248,14 @@ fn programs(directory: &str) -> Vec<PathBuf> {
 
 /// Checks all programs of a directory and reports all that fail.
 fn check_directory(directory: &str) {
+    check_all(directory, check_program);
+}
+
+fn check_all(directory: &str, check: impl Fn(&Path) -> Result<(), String>) {
     let files = programs(directory);
     assert!(!files.is_empty(), "no programs in {directory}");
-    let failures: Vec<String> = files
-        .iter()
-        .filter_map(|file| check_program(file).err().map(|why| format!("{}: {why}", file.display())))
-        .collect();
+    let failures: Vec<String> =
+        files.iter().filter_map(|file| check(file).err().map(|why| format!("{}: {why}", file.display()))).collect();
     let (failed, all) = (failures.len(), files.len());
     assert!(failures.is_empty(), "{failed} of {all} programs failed:\n\n{}\n", failures.join("\n\n"));
 }
@@ -257,6 +283,30 @@ fn library_functions_behave_as_the_standard_says() {
 #[test]
 fn known_traps_of_reductions_are_avoided() {
     check_directory("traps");
+}
+
+#[test]
+fn known_traps_are_avoided_whatever_reductions_are_on() {
+    for loops in ["", "purity", "purity,await"] {
+        for conflicts in ["", "ifaa", "observers", "ifaa,observers"] {
+            let names: Vec<&str> = [loops, conflicts].into_iter().filter(|names| !names.is_empty()).collect();
+            if !names.is_empty() {
+                check_all("traps", |path| check_reduced(path, &names.join(",")));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_known_trap_is_listed_and_every_listed_one_is_there() {
+    let list = fs::read_to_string(workspace().join("tests/c/traps/README.md")).expect("the list is there");
+    for file in programs("traps") {
+        let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        assert!(list.contains(&format!("`{name}`")), "{name} is not listed");
+    }
+    for name in list.split('`').filter(|word| word.ends_with(".c")) {
+        assert!(workspace().join("tests/c/traps").join(name).is_file(), "{name} is listed but not there");
+    }
 }
 
 #[test]
@@ -291,7 +341,8 @@ fn every_directory_of_programs_is_checked() {
 
 #[test]
 fn expectations_that_are_misspelt_are_not_overlooked() {
-    assert!(read_expectations("// RUN: check\n// EXPECT: verfied\n").is_err());
-    assert!(read_expectations("// RUN: check\n// EXPECT: verified complet=1\n").is_err());
-    assert!(read_expectations("int main(void) {}\n").is_err());
+    assert!(read_expectations("// RUN: check\n// EXPECT: verfied\n", "").is_err());
+    assert!(read_expectations("// RUN: check\n// EXPECT: verified complet=1\n", "").is_err());
+    assert!(read_expectations("int main(void) {}\n", "").is_err());
+    assert!(read_expectations("// EXPECT: verified\n// EXPECT[purity]: verfied\n", "purity").is_err());
 }

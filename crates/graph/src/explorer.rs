@@ -15,21 +15,27 @@
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
 //! | `explorer/speculative.rs` | confirmation loops (11 to 13, 16 to 18) |
 //! | `explorer/other.rs` | everything else (25) |
+//! | `explorer/estimate.rs` | random walks |
+//! | `explorer/crew.rs` | work that is given away and taken on |
 
 use crate::event::EventId;
 use crate::graph::Graph;
 use crate::models::{Model, Scratch};
 use crate::request::Request;
+use crate::parallel::Crew;
 use crate::runner::Runner;
 use crate::{Full, OnFull, Options, ending};
-use in_place::Habits;
+pub use estimate::Estimate;
+pub(crate) use in_place::Habits;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::verdict::Progress;
+use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
-use selvedge_trace::session::{Over, Session};
+use selvedge_trace::session::{Ending, Over, Session};
 use std::marker::PhantomData;
 
+mod crew;
+mod estimate;
 mod in_place;
 mod other;
 mod read;
@@ -53,7 +59,7 @@ enum Todo {
 
 /// A graph and what is left to explore of it.
 #[derive(Default)]
-struct Frame {
+pub(crate) struct Frame {
     graph: Graph,
     todo: Vec<Todo>,
 }
@@ -83,6 +89,10 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     /// What was explored counts no longer.
     restart: bool,
     restarts: u32,
+    /// For random walks: how the last graph ended, if it was full.
+    reached: Option<Ending>,
+    /// Others who explore the same program.
+    crew: Option<&'a Crew>,
     model: PhantomData<Mo>,
 }
 
@@ -108,6 +118,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             habits: Vec::new(),
             restart: false,
             restarts: 0,
+            reached: None,
+            crew: None,
             model: PhantomData,
         }
     }
@@ -122,22 +134,37 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Explores everything.
     pub fn run(&mut self) -> Result<(), Over> {
+        // VISIT, lines 4 to 26; what does not go on returns.
+        while self.extend()? == Go::On {}
+        self.go_on()
+    }
+
+    /// Explores what is left.
+    pub(crate) fn go_on(&mut self) -> Result<(), Over> {
         loop {
-            // VISIT, lines 4 to 26; what does not go on returns.
-            while self.extend()? == Go::On {}
             if self.restart {
-                self.start_again();
+                self.start_again()?;
             } else if !self.next_todo()? {
                 return Ok(());
             }
+            while self.extend()? == Go::On {}
         }
     }
 
     /// Starts from the empty graph again.
-    fn start_again(&mut self) {
+    fn start_again(&mut self) -> Result<(), Over> {
         self.restart = false;
+        if self.crew.is_some() {
+            return self.crew_starts_again();
+        }
         self.restarts += 1;
         self.session.restart();
+        self.empty_graph();
+        Ok(())
+    }
+
+    /// Puts everything away.
+    fn empty_graph(&mut self) {
         self.spare.append(&mut self.frames);
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.graph.clear();
@@ -148,13 +175,12 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Takes entries from the lists until one leads to a graph that goes on. False if there is none.
     fn next_todo(&mut self) -> Result<bool, Over> {
+        if self.crew.is_some_and(Crew::is_hungry) {
+            self.give_work_away();
+        }
         while let Some(frame) = self.frames.last_mut() {
             let go = match frame.todo.pop() {
-                Some(Todo::Source { read, write }) => self.read_from(read, write)?,
-                Some(Todo::Place { write, position }) => self.place(write, position)?,
-                Some(Todo::Choice { event, choice }) => self.choose(event, choice)?,
-                Some(Todo::Back { write, read }) => self.revisit(write, read)?,
-                Some(Todo::Speculate { read, write, other }) => self.speculate(read, write, other)?,
+                Some(entry) => self.take_up(entry)?,
                 None => {
                     let frame = self.frames.pop().expect("there is a frame");
                     self.spare.push(frame);
@@ -169,6 +195,17 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             }
         }
         Ok(false)
+    }
+
+    /// Makes the graph that an entry stands for.
+    fn take_up(&mut self, entry: Todo) -> Result<Go, Over> {
+        match entry {
+            Todo::Source { read, write } => self.read_from(read, write),
+            Todo::Place { write, position } => self.place(write, position),
+            Todo::Choice { event, choice } => self.choose(event, choice),
+            Todo::Back { write, read } => self.revisit(write, read),
+            Todo::Speculate { read, write, other } => self.speculate(read, write, other),
+        }
     }
 
     /// Adds the next event (lines 5 and 6), if there is one.
@@ -271,8 +308,15 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     fn conclude(&mut self) -> Result<(), Over> {
         let graph = &self.frames.last().expect("there is a graph").graph;
         let ended = ending::conclude(&mut self.runner, graph, self.session)?;
+        self.reached = Some(ended);
         if let Some(full) = &mut self.full {
             full(&Full { graph, places: &self.runner.places, ending: ended, restarts: self.restarts });
+        }
+        if let Some(crew) = self.crew {
+            let all = crew.count(ended == Ending::Blocked);
+            if self.options.limits.max_executions.is_some_and(|limit| all > limit) {
+                return self.session.interrupted(Interruption::MaxExecutions);
+            }
         }
         self.session.ended(ended, graph.len())
     }

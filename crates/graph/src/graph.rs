@@ -473,6 +473,20 @@ impl Graph {
         into.events[names[write.index()].index()].executed = into.executed.len() as u32;
     }
 
+    /// Gives locations other numbers.
+    pub fn rename_locations(&mut self, names: &[LocId]) {
+        let mut locations = Vec::new();
+        locations.resize_with(names.iter().map(|name| name.index() + 1).max().unwrap_or(0), Location::default);
+        for (location, name) in self.locations.drain(..).zip(names) {
+            locations[name.index()] = location;
+        }
+        self.locations = locations;
+        let changed = self.changes.iter_mut().map(|change| &mut change.before);
+        for event in self.events.iter_mut().chain(changed).filter(|event| event.is_access()) {
+            event.loc = names[event.loc.index()];
+        }
+    }
+
     /// Forgets all events.
     pub fn clear(&mut self) {
         self.events.clear();

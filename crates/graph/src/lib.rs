@@ -11,6 +11,7 @@
 //! | `backward.rs` | backward revisits (Algorithm 2) |
 //! | `runner.rs` | keeps the machine where the graph is |
 //! | `race.rs` | data races |
+//! | `parallel.rs` | exploration by several workers |
 //! | `linear.rs` | graphs as sequences of steps |
 //! | `ending.rs` | what a full graph means |
 
@@ -22,11 +23,13 @@ pub mod explorer;
 pub mod graph;
 pub mod linear;
 pub mod models;
+pub mod parallel;
 pub mod race;
 pub mod request;
 pub mod runner;
 
 use event::LocId;
+pub use explorer::Estimate;
 use explorer::Explorer;
 use graph::Graph;
 use selvedge_ir::EntityRef;
@@ -34,6 +37,7 @@ use selvedge_machine::verdict::{Exploration, Progress};
 use selvedge_machine::{Addr, Machine};
 use selvedge_trace::Observer;
 use selvedge_trace::session::{Ending, Session};
+use std::time::Duration;
 
 /// A memory model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -126,6 +130,24 @@ impl Observer for OnProgress<'_> {
     fn progress(&mut self, progress: &Progress) {
         (self.0)(progress);
     }
+}
+
+/// Estimates how much there is to explore, for at most this time; none if the program stops at once or cannot be run.
+pub fn estimate<M: Machine>(mut machine: M, options: &Options, time: Duration) -> Option<Estimate> {
+    // Violations that random walks meet are for the exploration to find.
+    let limits = selvedge_trace::Options { all: true, max_executions: None, ..options.limits.clone() };
+    let options = Options { limits, ..options.clone() };
+    let mut quiet = OnProgress(&mut |_| {});
+    let mut session = Session::new(&options.limits, &mut quiet);
+    machine.start().ok()?;
+    let (options, session) = (&options, &mut session);
+    let estimate = match options.model {
+        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, session, None).estimate(time),
+        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, session, None).estimate(time),
+        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, session, None).estimate(time),
+        MemoryModel::Rc11 => Explorer::<M, models::rc11::Rc11>::new(machine, options, session, None).estimate(time),
+    };
+    estimate.ok()
 }
 
 /// Explores a program and tells about it while it runs.

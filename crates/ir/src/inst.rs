@@ -317,6 +317,8 @@ pub enum InstKind {
     Assume {
         /// An `i1`.
         cond: Operand,
+        /// Whether it cuts off a loop iteration that would change nothing: the thread would start it again.
+        pure: bool,
     },
     /// What the front end could not express: an error when it is reached. May have results so that uses stay valid.
     Unsupported {

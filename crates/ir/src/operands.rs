@@ -87,7 +87,7 @@ macro_rules! visit_operands {
                 $f(dst, Some(Type::Ptr));
                 $f(src, Some(Type::Ptr));
             }
-            InstKind::Assume { cond } | InstKind::CondBr { cond, .. } => $f(cond, Some(Type::I1)),
+            InstKind::Assume { cond, .. } | InstKind::CondBr { cond, .. } => $f(cond, Some(Type::I1)),
             InstKind::Switch { ty, value, .. } => $f(value, Some(*ty)),
             InstKind::Ret { values } => {
                 for a in values {

@@ -350,7 +350,9 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
         InstKind::VaArg { list, ty } => write!(f, "va_arg {ty} {}", ptr(list)),
         InstKind::VaCopy { dst, src } => write!(f, "va_copy {}, {}", ptr(dst), ptr(src)),
         InstKind::ThreadLocal { global } => write!(f, "thread_local {}", ptr(&Operand::Global(*global, 0))),
-        InstKind::Assume { cond } => write!(f, "assume {}", op(cond, Type::I1)),
+        InstKind::Assume { cond, pure } => {
+            write!(f, "assume {}{}", op(cond, Type::I1), if *pure { " pure" } else { "" })
+        }
         InstKind::Unsupported { feature } => write!(f, "unsupported {}", quoted(feature)),
         InstKind::Br { dest } => write!(f, "br {dest}"),
         InstKind::CondBr { cond, then_dest, else_dest } => {

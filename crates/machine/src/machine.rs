@@ -75,6 +75,12 @@ pub trait Machine {
     /// The memory objects, to be changed.
     fn memory_mut(&mut self) -> &mut Memory;
 
+    /// Whether an `AssumeBlocked` thread has come to a point in an iteration of a loop from which on it would change
+    /// nothing: it would start the iteration again, and get on if something is different that it has read.
+    fn spins(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// Whether the process has ended: `main` returned or `exit` was called. Threads that are left may go on (whatever
     /// they do could have come before the end), but one that waits is not deadlocked.
     fn exited(&self) -> bool;

@@ -47,8 +47,8 @@ pub struct Cond {
     pub operand: u64,
     /// The bits of the value that are compared.
     pub mask: u64,
-    /// Whether a thread that is left waiting would try again from somewhere else and might then get on: it counts as
-    /// blocked, as by an assumption, and is no livelock.
+    /// Whether a thread that is left waiting would start an iteration of a loop again, and might then get on if something
+    /// is different that it has read in the iteration: if not, it is a livelock.
     pub retry: bool,
 }
 

@@ -79,6 +79,8 @@ pub struct ThreadEnd {
     pub status: Status,
     /// The Op that it waits with, if it is ready.
     pub waiting: Option<(Op, Site)>,
+    /// Where it stands, if it is blocked because an iteration of a loop changes nothing.
+    pub spins: Option<Site>,
 }
 
 /// A schedule that was run again.
@@ -144,9 +146,7 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
     let mut events = Vec::new();
     let mut sc = match Sc::start(machine) {
         Ok(sc) => sc,
-        Err((stop, machine)) => {
-            return Ok(stopped_at_start(&machine, stop));
-        }
+        Err((stop, machine)) => return Ok(stopped_at_start(&machine, stop)),
     };
     let mut stop = None;
     for (n, step) in schedule.steps.iter().enumerate() {
@@ -191,5 +191,6 @@ pub(crate) fn ends<M: Machine>(machine: &M) -> Vec<ThreadEnd> {
 fn thread_end<M: Machine>(machine: &M, thread: ThreadId) -> ThreadEnd {
     let status = machine.status(thread);
     let waiting = (status == Status::Ready).then(|| (*machine.pending(thread), machine.site(thread)));
-    ThreadEnd { thread, name: machine.thread_name(thread), status, waiting }
+    let spins = (status == Status::AssumeBlocked && machine.spins(thread)).then(|| machine.site(thread));
+    ThreadEnd { thread, name: machine.thread_name(thread), status, waiting, spins }
 }

@@ -46,6 +46,8 @@ pub struct Exploration {
     pub interruption: Option<Interruption>,
     /// Facts that limit what was proved, in words.
     pub not_covered: Vec<String>,
+    /// Facts about how it was explored, in words; they limit nothing.
+    pub notes: Vec<String>,
     /// The largest number of steps in an execution.
     pub longest: usize,
     /// Steps made in all.

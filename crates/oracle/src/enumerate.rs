@@ -263,28 +263,46 @@ impl<M: FinalState> Run<M> {
     }
 
     /// Whether threads wait for each other forever. Not if the process has ended; nor if some thread was cut off, or
-    /// would try again from elsewhere, since then it is unknown what it would have done for the others. It is a livelock if a thread waits for the value of a
-    /// variable, since others may well wait for that thread; and a deadlock if all that wait do so for a lock, a signal
-    /// or the end of a thread.
+    /// would try again and might get on, since then it is unknown what it would have done for the others. It is a
+    /// livelock if a thread waits for the value of a variable, since others may well wait for that thread; and a
+    /// deadlock if all that wait do so for a lock, a signal or the end of a thread.
     fn stuck(&self) -> Option<ViolationKind> {
         let machine = &self.sc.machine;
         let tries_again = |op: &Op| matches!(op, Op::Access(Access { until: Some(until), .. }) if until.retry);
         let cut_off = |thread| match machine.status(thread) {
-            Status::AssumeBlocked | Status::Stopped => true,
-            Status::Ready => tries_again(machine.pending(thread)),
+            Status::AssumeBlocked => !machine.spins(thread) || self.would_get_on(thread),
+            Status::Stopped => true,
+            Status::Ready => tries_again(machine.pending(thread)) && self.would_get_on(thread),
             _ => false,
         };
         if machine.exited() || self.sc.threads().any(cut_off) {
             return None;
         }
         let mut kind = None;
-        for thread in self.sc.threads().filter(|&thread| machine.status(thread) == Status::Ready) {
+        let waits = |&thread: &ThreadId| matches!(machine.status(thread), Status::Ready | Status::AssumeBlocked);
+        for thread in self.sc.threads().filter(waits) {
             match machine.pending(thread) {
+                _ if machine.status(thread) == Status::AssumeBlocked => kind = Some(ViolationKind::Livelock),
                 Op::Access(Access { purpose: Purpose::Data, .. }) => kind = Some(ViolationKind::Livelock),
                 _ => kind = kind.or(Some(ViolationKind::Deadlock)),
             }
         }
         kind
+    }
+}
+
+impl<M: FinalState> Run<M> {
+    /// Whether a thread that starts the iteration of a loop again might get on: something that it has read since it last
+    /// changed anything has changed.
+    fn would_get_on(&self, thread: ThreadId) -> bool {
+        let own = self.trace.events.iter().rev().filter(|event| event.thread == thread);
+        let quiet = own.take_while(|event| match event.op {
+            Op::Access(_) => event.done.new.is_none() || event.done.new == Some(event.done.old),
+            op => matches!(op, Op::Fence { .. }),
+        });
+        let mut reads = quiet.flat_map(|event| event.accesses());
+        let memory = self.sc.machine.memory();
+        reads.any(|(access, done)| memory.load(thread, access.addr, access.size, true).ok() != Some(done.old))
     }
 }
 

@@ -122,7 +122,13 @@ fn involved(replay: &Replay, violation: &Violation) -> Vec<bool> {
     let mut threads: HashSet<ThreadId> = culprits.iter().map(|&n| replay.events[n].thread).collect();
     threads.extend(replay.stop.iter().map(|(thread, _)| *thread));
     if is_about_waiting(violation) {
-        threads.extend(replay.threads.iter().filter(|end| end.status == Status::Ready).map(|end| end.thread));
+        threads.extend(
+            replay
+                .threads
+                .iter()
+                .filter(|end| end.status == Status::Ready || end.spins.is_some())
+                .map(|end| end.thread),
+        );
     }
     if threads.is_empty() {
         return vec![true; replay.events.len()];

@@ -137,6 +137,12 @@ fn fold_row(replay: &Replay, steps: &[usize]) -> Row {
 fn end_rows(replay: &Replay, violation: &Violation, short: &ShortPlaces, names: &Names) -> Vec<Row> {
     let mut rows = Vec::new();
     for end in &replay.threads {
+        if let Some(site) = &end.spins
+            && replay.stop.is_none()
+        {
+            let (text, place) = (vec!["spins".to_owned()], short.show(&site.span));
+            rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End, switched: false });
+        }
         if let (Status::Ready, Some((op, site))) = (end.status, &end.waiting)
             && replay.stop.is_none()
         {

@@ -55,6 +55,10 @@ pub fn describe(replay: &Replay, names: &Names) -> Vec<String> {
                     holder.map_or(String::new(), |h| held_by(h, end.thread, names))
                 )
             }
+            (Status::AssumeBlocked, _) if end.spins.is_some() => {
+                let place = end.spins.as_ref().map_or(String::new(), |site| format!(" at {}", site.span));
+                format!("spins{place}: an iteration changes nothing")
+            }
             (Status::AssumeBlocked, _) => "is blocked by an assumption that does not hold".to_owned(),
             _ => continue,
         };

@@ -3,8 +3,11 @@
 //! An execution is complete if every thread ended, and blocked if some thread waits forever. That is a deadlock, unless
 //! the process has ended (threads that still wait then are killed), or some thread is blocked by an assumption or stopped
 //! at a violation or bound: then the execution was cut off, and what the others wait for might have come.
+//!
+//! A thread that would start an iteration of a loop again spins forever, or was cut off: `spin.rs` tells.
 
 use crate::session::{Ending, Over, Session};
+use crate::spin::{History, reads_the_same_again, would_try_again};
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::{Access, Machine, Op, Purpose, Sc, SourceSpan, Status, ThreadId, Violation, ViolationKind};
 
@@ -13,6 +16,7 @@ pub fn conclude<M: Machine>(
     sc: &mut Sc<M>,
     session: &mut Session<'_>,
     bounded: bool,
+    history: &impl History,
     steps: impl Fn(&Sc<M>) -> Schedule,
 ) -> Result<Ending, Over> {
     let mut waiting = 0;
@@ -20,7 +24,10 @@ pub fn conclude<M: Machine>(
     let mut failed = false;
     for thread in sc.threads() {
         match sc.machine.status(thread) {
-            Status::Ready if would_try_again(sc, thread) => cut = true,
+            _ if would_try_again(sc, thread) => match reads_the_same_again(sc, thread, history) {
+                true => waiting += 1,
+                false => cut = true,
+            },
             Status::Ready => waiting += 1,
             Status::AssumeBlocked => cut = true,
             Status::Stopped => failed = true,
@@ -43,18 +50,16 @@ pub fn conclude<M: Machine>(
     Ok(Ending::Complete)
 }
 
-/// Whether a thread waits for something that it would give up and try again from elsewhere.
-fn would_try_again<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> bool {
-    matches!(sc.machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
-}
-
 /// The deadlock (or livelock) of the threads that wait.
 fn stuck<M: Machine>(sc: &Sc<M>) -> Violation {
-    let mut waiting: Vec<ThreadId> = sc.threads().filter(|&t| sc.machine.status(t) == Status::Ready).collect();
+    let is_waiting = |&t: &ThreadId| matches!(sc.machine.status(t), Status::Ready | Status::AssumeBlocked);
+    let is_cut_off = |t: ThreadId| sc.machine.status(t) == Status::AssumeBlocked;
+    let mut waiting: Vec<ThreadId> = sc.threads().filter(is_waiting).collect();
     // A thread that waits for the end of another is not the one to blame.
-    waiting.sort_by_key(|&t| matches!(sc.machine.pending(t), Op::Join { .. }));
+    waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(sc.machine.pending(t), Op::Join { .. }));
     let spins = |&t: &ThreadId| {
-        matches!(sc.machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
+        is_cut_off(t)
+            || matches!(sc.machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
     };
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(sc, t)).collect();
@@ -81,6 +86,9 @@ fn listed(names: &[String]) -> String {
 fn waits_for<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> (SourceSpan, String) {
     let site = sc.machine.site(thread);
     let name = sc.machine.thread_name(thread);
+    if sc.machine.status(thread) == Status::AssumeBlocked {
+        return (site.span, format!("{name} spins here"));
+    }
     let what = match sc.machine.pending(thread) {
         Op::Join { thread: other } => format!("the end of {}", sc.machine.thread_name(*other)),
         Op::CondWake { .. } => format!("a signal on {}", or_it(&site.object)),

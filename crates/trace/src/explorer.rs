@@ -29,6 +29,7 @@ use crate::reversal::{reversed, touches_more};
 use crate::session::{Over, Session};
 use crate::settled::Settled;
 use crate::source_set::initials;
+use crate::spin::{depends_on_the_order, would_try_again};
 use crate::trace::{EventId, Race, Trace};
 use crate::wakeup_tree::{Node, WakeupTree};
 use crate::weak_initials::{Fate, Initial, Sleeper, redundant, weak_initial};
@@ -281,9 +282,10 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             self.session.result.redundant += 1;
         } else {
             self.find_data_race()?;
+            self.note_spinning();
             let trace = &self.trace;
             let bounded = !self.bounded.is_empty();
-            let ending = conclude(self.sc, self.session, bounded, |sc| schedule(sc, trace))?;
+            let ending = conclude(self.sc, self.session, bounded, trace, |sc| schedule(sc, trace))?;
             if self.session.observer.wants_executions() {
                 let steps: Vec<_> = trace.events().iter().map(|e| (e.action.thread, e.action.choice)).collect();
                 self.session.observer.execution(&steps);
@@ -292,6 +294,20 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         }
         self.reverse_races();
         Ok(())
+    }
+
+    /// Locations that threads which spin would read again are outside the theory of observers, if it matters.
+    fn note_spinning(&mut self) {
+        if !self.trace.dependence.observers {
+            return;
+        }
+        for thread in self.sc.threads() {
+            if would_try_again(self.sc, thread)
+                && let Some(access) = depends_on_the_order(self.sc, thread, &self.trace)
+            {
+                self.locations.exclude(&access, &mut self.trace.dependence);
+            }
+        }
     }
 
     fn find_data_race(&mut self) -> Result<(), Over> {

@@ -250,6 +250,16 @@ impl Locations {
     }
 }
 
+impl Locations {
+    /// Takes the bytes of an access out of the theory.
+    pub fn exclude(&mut self, access: &Access, dependence: &mut Dependence) {
+        let last = access.addr.0 + u64::from(access.size) - 1;
+        for granule in access.addr.0 >> 3..=last >> 3 {
+            self.restart |= dependence.harden(granule << 3) && self.stored.contains(&granule);
+        }
+    }
+}
+
 /// Alg. 1, l. 8 of the observers paper: `v = notdep(e, E).ê'.ê.(notobs(e, e', E) \ ê').ô`, in which the observer reads
 /// `e` instead of `e'`.
 pub fn reversed_observed(trace: &Trace, e: EventId, e2: EventId, observer: EventId, v: &mut Vec<Action>) {

@@ -14,6 +14,7 @@
 //! | `explorer.rs` | Optimal-DPOR and Source-DPOR |
 //! | `naive.rs` | all interleavings |
 //! | `data_race.rs` | data races on plain accesses |
+//! | `spin.rs` | threads that spin |
 //! | `ending.rs` | what a maximal execution means |
 //! | `session.rs` | results and limits |
 
@@ -28,6 +29,7 @@ pub mod reversal;
 pub mod session;
 pub mod settled;
 pub mod source_set;
+pub mod spin;
 pub mod trace;
 pub mod wakeup_tree;
 pub mod weak_initials;

@@ -7,7 +7,7 @@ use crate::ending::conclude;
 use crate::session::{Over, Session};
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::verdict::Progress;
-use selvedge_machine::{Machine, Sc, Stop, ThreadId};
+use selvedge_machine::{Done, Machine, Op, Sc, Stop, ThreadId};
 
 /// The steps that are left to try at one state, the next one last.
 type Left = Vec<(ThreadId, u32)>;
@@ -15,14 +15,15 @@ type Left = Vec<(ThreadId, u32)>;
 /// Explores every interleaving.
 pub fn explore_naive<M: Machine>(sc: &mut Sc<M>, session: &mut Session<'_>) -> Result<(), Over> {
     let mut path: Vec<(ThreadId, u32)> = Vec::new();
+    let mut made: Vec<(ThreadId, Op, Done)> = Vec::new();
     let mut left: Vec<Left> = Vec::new();
     let mut width: Vec<usize> = Vec::new();
     let mut bounded: Vec<usize> = Vec::new();
     loop {
         let options = steps(sc);
         if options.is_empty() {
-            let ending =
-                conclude(sc, session, !bounded.is_empty(), |sc| Schedule::record(&sc.machine, path.iter().copied()))?;
+            let schedule = |sc: &Sc<M>| Schedule::record(&sc.machine, path.iter().copied());
+            let ending = conclude(sc, session, !bounded.is_empty(), &made, schedule)?;
             if session.observer.wants_executions() {
                 session.observer.execution(&path);
             }
@@ -36,13 +37,17 @@ pub fn explore_naive<M: Machine>(sc: &mut Sc<M>, session: &mut Session<'_>) -> R
             left.pop();
             width.pop();
             if path.pop().is_some() {
+                made.pop();
                 sc.undo();
             }
             bounded.pop_if(|depth| *depth > path.len());
         }
         let Some(next) = left.last_mut().and_then(Vec::pop) else { return Ok(()) };
         path.push(next);
+        let op = *sc.machine.pending(next.0);
         let result = sc.step(next.0, next.1);
+        let (Ok(done) | Err((done, _))) = &result;
+        made.push((next.0, op, *done));
         let depth = path.len();
         session.tick(|result| Progress {
             complete: result.complete,

@@ -1,7 +1,10 @@
 // RUN: check --unroll 3
 // EXPECT: verified
 // EXPECT: not-covered loop
-// Two threads that wait for each other in loops: without a reduction the bound says so.
+// EXPECT[purity]: violation livelock
+// EXPECT[purity]: message spin forever
+// Two threads that wait for each other in loops: without a reduction the bound says so, and without their idle
+// iterations it is a violation.
 #include <pthread.h>
 #include <stdatomic.h>
 

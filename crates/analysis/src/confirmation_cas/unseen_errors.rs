@@ -3,14 +3,25 @@
 //! An engine that only visits executions in which confirmations succeed does not see what goes wrong in an attempt that
 //! fails. What goes wrong because of the value that was read is seen nevertheless: there is an execution in which the
 //! thread reads that value first. But an object that another thread frees, or writes without being atomic, *because* its
-//! own exchange came first, is only met by an attempt which fails. So a loop is marked only if all that it reads is read
-//! by atomic loads, and from global variables unless nothing is ever freed.
+//! own exchange came first, is only met by an attempt which fails. So a loop is marked only if
+//!
+//! - all that it reads is read by atomic loads;
+//! - it reads through pointers only if nothing is ever freed;
+//! - what it may read is written by plain stores only while no other thread can know it: before there are threads, or in
+//!   an object that has not been published yet. For a load through a pointer that goes for all plain stores of the same
+//!   size: an engine refuses accesses of different sizes to the same atomic bytes anyway.
 
 use super::pattern::Pattern;
 use super::{Declined, Scene};
-use crate::purity::forward_purity::may_fault;
+use crate::purity::forward_purity::{Context, may_fault};
+use crate::purity::guards::definition;
+use crate::purity::private_store;
 use crate::purity::report::Words;
-use selvedge_ir::{Inst, InstKind, Module};
+use crate::{Dominators, LoopForest, rewrite};
+use selvedge_ir::{
+    Block, Callee, Cfg, EntityVec, FuncId, Function, GlobalId, Inst, InstKind, LocId, Module, Operand, Reloc,
+    RelocTarget, Type, Value,
+};
 
 /// Library functions that end the life of an object.
 const ENDINGS: &[&str] = &[
@@ -28,32 +39,45 @@ const ENDINGS: &[&str] = &[
     "_ZdlPvmSt11align_val_t",
 ];
 
+/// Library functions that create no thread.
+const HARMLESS: &[&str] =
+    &["malloc", "calloc", "aligned_alloc", "_Znwm", "_Znam", "printf", "puts", "memset", "memcpy"];
+
 /// Whether an attempt cannot go wrong in a way that only failing ones do.
 pub fn check(scene: &Scene<'_>, pattern: &Pattern) -> Result<(), Declined> {
-    let func = scene.context.func;
+    let Context { module, func, .. } = scene.context;
     let in_loop = scene.context.this.blocks.iter().flat_map(|&block| func.blocks[block].insts.iter().copied());
     for load in in_loop.chain([pattern.source.load(), pattern.attempt.exchange]) {
+        let loc = func.insts[load].loc;
         let (ty, addr) = match func.insts[load].kind {
             InstKind::Load { order, .. } if !order.is_atomic() => {
-                let why = format!("{} is read by a load that is not atomic", name(scene, load));
-                return Err(Declined { why, loc: func.insts[load].loc });
+                let why = format!("{} is read by a load that is not atomic", name(module, func, load));
+                return Err(Declined { why, loc });
             }
             InstKind::Load { ty, addr, .. } | InstKind::Cas { ty, addr, .. } => (ty, addr),
             _ => continue,
         };
-        if may_fault(scene.context.module, scene.context.func, addr, ty)
-            && let Some(ending) = ending(scene.context.module)
+        let name = name(module, func, load);
+        let global = global_of(func, addr).filter(|_| !may_fault(module, func, addr, ty));
+        if global.is_none()
+            && let Some(ending) = ending(module)
         {
-            let why = format!("{} is reached through a pointer, and {ending}", name(scene, load));
-            return Err(Declined { why, loc: func.insts[load].loc });
+            return Err(Declined { why: format!("{name} is reached through a pointer, and {ending}"), loc });
+        }
+        let target = match global.filter(|&id| !is_pointed_to(module, id)) {
+            Some(id) => Target::Global(id),
+            None => Target::Anywhere(ty),
+        };
+        if let Some((written, loc)) = plain_write(module, target) {
+            let why = format!("{name} is read, and {written} is written by a store that is not atomic");
+            return Err(Declined { why, loc });
         }
     }
     Ok(())
 }
 
-fn name(scene: &Scene<'_>, load: Inst) -> String {
-    let words = Words { module: scene.context.module, func: scene.context.func };
-    words.path(load).unwrap_or_else(|| "memory".to_owned())
+fn name(module: &Module, func: &Function, access: Inst) -> String {
+    Words { module, func }.path(access).unwrap_or_else(|| "memory".to_owned())
 }
 
 /// How objects of the program may come to an end before it does.
@@ -69,4 +93,125 @@ fn ending(module: &Module) -> Option<String> {
         }
     }
     None
+}
+
+/// What a load of an attempt may read.
+#[derive(Clone, Copy)]
+enum Target {
+    /// Part of this global variable, which no pointer points to.
+    Global(GlobalId),
+    /// Any value of this type.
+    Anywhere(Type),
+}
+
+/// A plain write that may be to a target while other threads know it.
+fn plain_write(module: &Module, target: Target) -> Option<(String, LocId)> {
+    for (id, func) in module.functions.iter().filter(|(_, func)| !func.is_declaration()) {
+        for (block, inst) in func.placed_insts() {
+            let (addr, ty) = match func.insts[inst].kind {
+                InstKind::Store { addr, ty, order, .. } if !order.is_atomic() => (addr, Some(ty)),
+                InstKind::MemSet { dst, .. } | InstKind::MemCopy { dst, .. } => (dst, None),
+                _ => continue,
+            };
+            let may_meet = match target {
+                Target::Global(own) => global_of(func, addr) == Some(own),
+                Target::Anywhere(own) => ty.is_none_or(|ty| ty.store_size() == own.store_size()),
+            };
+            if may_meet && !is_unnoticed(module, id, block, inst, addr) {
+                return Some((name(module, func, inst), func.insts[inst].loc));
+            }
+        }
+    }
+    None
+}
+
+/// The global variable that an address lies in, as far as can be seen.
+fn global_of(func: &Function, addr: Operand) -> Option<GlobalId> {
+    match (addr, definition(func, addr)) {
+        (Operand::Global(id, _), _) => Some(id),
+        (_, Some((&InstKind::PtrAdd { base, .. }, _))) => global_of(func, base),
+        _ => None,
+    }
+}
+
+/// Whether the address of a global variable is used for anything but to access it.
+fn is_pointed_to(module: &Module, id: GlobalId) -> bool {
+    let in_data = |reloc: &Reloc| matches!(reloc.target, RelocTarget::Global(other) if other == id);
+    module.globals.values().any(|global| global.relocs.iter().any(in_data))
+        || module.functions.values().any(|func| {
+            let uses = rewrite::uses(func);
+            let names = |operand: Operand| matches!(operand, Operand::Global(other, _) if other == id);
+            func.placed_insts().any(|(_, inst)| passes_on(func, &uses, inst, &names))
+        })
+}
+
+/// Whether an instruction uses one of these operands other than as the address of an access.
+fn passes_on(func: &Function, uses: &EntityVec<Value, Vec<Inst>>, inst: Inst, names: &dyn Fn(Operand) -> bool) -> bool {
+    let kind = &func.insts[inst].kind;
+    let mut count = 0;
+    kind.visit_operands(|operand, _| count += usize::from(names(operand)));
+    let allowed = match *kind {
+        InstKind::Load { addr, .. }
+        | InstKind::Store { addr, .. }
+        | InstKind::Rmw { addr, .. }
+        | InstKind::Cas { addr, .. }
+        | InstKind::Await { addr, .. } => usize::from(names(addr)),
+        InstKind::PtrAdd { base, .. } if names(base) => {
+            let result = func.result(inst);
+            let own = |operand: Operand| operand == Operand::Value(result);
+            usize::from(!uses[result].iter().any(|&user| passes_on(func, uses, user, &own)))
+        }
+        _ => 0,
+    };
+    count > allowed
+}
+
+/// Whether no other thread can know what is written.
+fn is_unnoticed(module: &Module, id: FuncId, block: Block, write: Inst, addr: Operand) -> bool {
+    let func = &module.functions[id];
+    let cfg = Cfg::new(func);
+    if func.name == "main" && is_before_threads(module, func, &cfg, block, write) {
+        return true;
+    }
+    if private_store::is_unpublished(module, func, &cfg, (block, write), addr) {
+        return true;
+    }
+    let dominators = Dominators::new(&cfg);
+    let forest = LoopForest::new(&cfg, &dominators);
+    forest.around(block).any(|id| {
+        let context = Context { module, func, cfg: &cfg, this: &forest.loops[id] };
+        private_store::leaves_nothing(&context, write)
+    })
+}
+
+/// Whether nothing that may create a thread has been called when control comes to an instruction of `main`.
+fn is_before_threads(module: &Module, func: &Function, cfg: &Cfg, block: Block, inst: Inst) -> bool {
+    let may_create = |&inst: &Inst| match func.insts[inst].kind {
+        InstKind::Call { callee: Callee::Direct(id), .. } => {
+            let callee = &module.functions[id];
+            !(callee.is_declaration() && HARMLESS.contains(&callee.name.as_str()))
+        }
+        InstKind::Call { .. } => true,
+        _ => false,
+    };
+    let own = &func.blocks[block].insts;
+    let at = own.iter().position(|&other| other == inst).expect("the instruction stands in this block");
+    if own[..at].iter().any(may_create) {
+        return false;
+    }
+    let mut before: Vec<Block> = cfg.preds(block).to_vec();
+    let mut next = 0;
+    while next < before.len() {
+        let block = before[next];
+        next += 1;
+        if func.blocks[block].insts.iter().any(may_create) {
+            return false;
+        }
+        for &pred in cfg.preds(block) {
+            if !before.contains(&pred) {
+                before.push(pred);
+            }
+        }
+    }
+    true
 }

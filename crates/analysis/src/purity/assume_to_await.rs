@@ -8,8 +8,8 @@
 //!
 //! The paper counts a thread that is left waiting as a livelock. That is so if a fresh iteration would come to the same
 //! access and wait there as well, which is certain if the iteration has read nothing before ([`Plan::retry`] is false).
-//! Otherwise the loop might well get on by another way (`while (!a && !b)`, a queue that reads its tail again), so the
-//! thread counts as blocked, as it did at the assumption.
+//! Otherwise the loop might well get on by another way (`while (!a && !b)`, a queue that reads its tail again): an engine
+//! has to look at what the iteration has read, as it does for a thread that is cut off at the assumption.
 //!
 //! Where more than the access's value is assumed (something that was read before, or that no inner back edge was taken),
 //! the access and the await stand side by side under a branch on the rest.

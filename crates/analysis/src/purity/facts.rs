@@ -50,7 +50,7 @@ impl Facts {
         for &inst in insts {
             let data = &func.insts[inst];
             let condition = match data.kind {
-                InstKind::Assume { cond } => guard(func, cond, true),
+                InstKind::Assume { cond, .. } => guard(func, cond, true),
                 InstKind::Await { ty, until, mask, operand, .. } => {
                     let value = data.results.first().map_or(Operand::Undef, |&value| Operand::Value(value));
                     bits_comparison(func, until, ty, (value, mask), operand)

@@ -148,7 +148,7 @@ impl Pass<'_> {
             | InstKind::Await { access: AwaitKind::Cas { expected, .. }, ty, .. } => {
                 Some(comparison(func, CmpOp::Ne, *ty, old, *expected)?)
             }
-            InstKind::Assume { cond } => Some(guard(func, *cond, true)?),
+            InstKind::Assume { cond, .. } => Some(guard(func, *cond, true)?),
             InstKind::Call { callee, .. } if is_pure_call(module, *callee) => None,
             InstKind::Store { .. } if private_store::leaves_nothing(self.context, inst) => {
                 // It may still go wrong: the address may be null.

@@ -187,7 +187,7 @@ pub fn insert_assume(func: &mut Function, plan: &Plan, flow: &Flow) {
     let mut repair = Repair::new(flow);
     let mut code = Vec::new();
     let negated = negation(func, plan, &mut repair, &mut code);
-    code.push(func.make_inst(InstKind::Assume { cond: negated }, &[], plan.loc));
+    code.push(func.make_inst(InstKind::Assume { cond: negated, pure: true }, &[], plan.loc));
     place_code(func, plan.place, code);
 }
 

@@ -26,7 +26,7 @@
 use super::forward_purity::{Context, out_edges};
 use super::guards::comparison;
 use selvedge_ir::{
-    Block, Callee, CastOp, CmpOp, Dominators, EntityRef, Function, Inst, InstKind, Module, Operand, Type, Value,
+    Block, Callee, CastOp, Cfg, CmpOp, Dominators, EntityRef, Function, Inst, InstKind, Module, Operand, Type, Value,
     ValueDef,
 };
 
@@ -52,6 +52,36 @@ pub fn leaves_nothing(context: &Context<'_>, store: Inst) -> bool {
             Usage::Publishes if is_before => !context.cfg.is_reachable(block),
             Usage::Publishes => has_stored(block, inst) && does_not_come_back(context, &object, block, inst),
         }
+    })
+}
+
+/// Whether a write to an address is into an object that nobody else can reach yet, whatever way control has come: one that
+/// this function has allocated, and that is published at places only from which there is no way to the write that does not
+/// allocate a new object.
+pub fn is_unpublished(
+    module: &Module,
+    func: &Function,
+    cfg: &Cfg,
+    (block, write): (Block, Inst),
+    addr: Operand,
+) -> bool {
+    let mut addr = addr;
+    let (object, made) = loop {
+        let Operand::Value(value) = addr else { return false };
+        let ValueDef::Result(inst, _) = func.values[value].def else { return false };
+        match &func.insts[inst].kind {
+            InstKind::PtrAdd { base, .. } => addr = *base,
+            kind if allocates(module, kind) => match home(func, inst) {
+                Some(block) => break (value, block),
+                None => return false,
+            },
+            _ => return false,
+        }
+    };
+    uses(func, object).into_iter().filter(|(_, _, usage)| *usage == Usage::Publishes).all(|(from, inst, _)| {
+        let is_behind = from == block && position(func, block, inst) < position(func, block, write);
+        let comes_round = cfg.succs(from).iter().any(|&next| reachable_in(cfg, next, Some(made))[block.index()]);
+        !is_behind && !comes_round
     })
 }
 
@@ -167,13 +197,17 @@ fn edges_of_success(context: &Context<'_>, block: Block, inst: Inst) -> Option<V
 
 /// The blocks that can be reached from a block, itself included, without entering another one.
 fn reachable(context: &Context<'_>, from: Block, avoid: Option<Block>) -> Vec<bool> {
-    let mut seen = vec![false; context.func.blocks.len()];
+    reachable_in(context.cfg, from, avoid)
+}
+
+fn reachable_in(cfg: &Cfg, from: Block, avoid: Option<Block>) -> Vec<bool> {
+    let mut seen = vec![false; cfg.blocks().len()];
     let mut stack = vec![from];
     while let Some(block) = stack.pop() {
         if Some(block) == avoid || std::mem::replace(&mut seen[block.index()], true) {
             continue;
         }
-        stack.extend(context.cfg.succs(block));
+        stack.extend(cfg.succs(block));
     }
     seen
 }

@@ -220,7 +220,7 @@ impl<'m> Machine<'m> {
                 let (value, overflow) = eval::intrinsic(op, ty, bits);
                 [value, u64::from(overflow)][..op.result_types(ty).len()].to_vec()
             }
-            InstKind::Assume { cond } => match get(cond) {
+            InstKind::Assume { cond, .. } => match get(cond) {
                 1 => vec![],
                 _ => return Err(End::Blocked),
             },

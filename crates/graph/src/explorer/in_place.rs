@@ -12,13 +12,13 @@ use crate::event::{EventId, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Machine, ThreadId};
+use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId};
 use selvedge_trace::session::Over;
 use smallvec::SmallVec;
 
 /// What the program does with a location, in any graph.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Habits {
+pub(crate) struct Habits {
     /// Some access to it is not atomic.
     pub plain: bool,
     /// Some read of it waits for a condition.
@@ -38,6 +38,15 @@ impl Habits {
         !((self.awaited || self.speculative) && self.unordered)
     }
 
+    /// Adds what others know.
+    pub fn merge(&mut self, other: Habits) {
+        self.plain |= other.plain;
+        self.awaited |= other.awaited;
+        self.unordered |= other.unordered;
+        self.speculative |= other.speculative;
+        self.irregular |= other.irregular;
+    }
+
     /// Whether speculative reads are treated as such.
     pub fn speculates(self) -> bool {
         self.in_place() && !self.irregular
@@ -54,7 +63,32 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
         let before = (self.in_place(loc), self.speculates(loc));
         change(&mut self.habits[loc.index()]);
-        self.restart |= before != (self.in_place(loc), self.speculates(loc));
+        let now = (self.in_place(loc), self.speculates(loc));
+        if before == now {
+            return;
+        }
+        self.restart = true;
+        let object = self.name(loc);
+        let note = match before.0 == now.0 {
+            true => format!("speculative reads of {object} are explored like others: Definition 4 does not hold for it"),
+            false => format!("reads of {object} are not read again in place: its writes are not ordered"),
+        };
+        if !self.session.result.notes.contains(&note) {
+            self.session.result.notes.push(note);
+        }
+    }
+
+    /// A location in the words of the program, if some thread stands at an access to it.
+    fn name(&self, loc: LocId) -> String {
+        let (addr, _) = self.runner.place(loc);
+        let machine = &self.runner.machine;
+        let there = |&thread: &ThreadId| {
+            machine.status(thread) == Status::Ready
+                && Request::of(thread, machine.pending(thread)).is_some_and(|request| request.access.addr == addr)
+        };
+        let thread = (0..machine.thread_limit()).map(ThreadId::new).find(there);
+        let named = thread.map(|thread| machine.site(thread).object).filter(|object| !object.is_empty());
+        named.unwrap_or_else(|| addr.to_string())
     }
 
     /// Notes how a location is read.

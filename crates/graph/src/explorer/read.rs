@@ -70,11 +70,23 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if near.into_iter().any(overlaps) {
             return Err(self.mixed(thread));
         }
+        Ok(self.new_location((access.addr, access.size)))
+    }
+
+    fn new_location(&mut self, place: (Addr, u8)) -> LocId {
         let loc = LocId::new(self.runner.places.len());
-        self.runner.places.push((access.addr, access.size));
-        self.habits.push(Default::default());
-        self.locations.insert(access.addr, loc);
-        Ok(loc)
+        self.runner.places.push(place);
+        self.habits.push(self.crew.map_or_else(Default::default, |crew| crew.habits(place.0)));
+        self.locations.insert(place.0, loc);
+        loc
+    }
+
+    /// The location of this address and size; none if there is one of another size.
+    pub(super) fn known_location(&mut self, place: (Addr, u8)) -> Option<LocId> {
+        match self.locations.get(&place.0) {
+            Some(&loc) => (self.runner.place(loc) == place).then_some(loc),
+            None => Some(self.new_location(place)),
+        }
     }
 
     fn mixed(&self, thread: ThreadId) -> Stop {

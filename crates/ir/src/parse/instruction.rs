@@ -72,7 +72,10 @@ impl<'t> Parser<'t> {
                 Ok(InstKind::VaCopy { dst, src: self.next_operand(body, Type::Ptr)? })
             }
             "thread_local" => Ok(InstKind::ThreadLocal { global: self.known_global()? }),
-            "assume" => Ok(InstKind::Assume { cond: self.operand(body, Type::I1)? }),
+            "assume" => {
+                let cond = self.operand(body, Type::I1)?;
+                Ok(InstKind::Assume { cond, pure: self.at.accept_word("pure") })
+            }
             "unsupported" => Ok(InstKind::Unsupported { feature: self.at.string()? }),
             "br" => Ok(InstKind::Br { dest: self.block(body)? }),
             "condbr" => {

@@ -271,7 +271,7 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
         19 => InstKind::VaArg { list: op(r, Type::Ptr), ty },
         20 => InstKind::VaCopy { dst: op(r, Type::Ptr), src: op(r, Type::Ptr) },
         21 => InstKind::ThreadLocal { global: r.key(GLOBALS) },
-        22 => InstKind::Assume { cond: op(r, Type::I1) },
+        22 => InstKind::Assume { cond: op(r, Type::I1), pure: r.below(2) == 0 },
         23 => InstKind::Unsupported { feature: r.name() },
         24 => InstKind::Br { dest: r.key(blocks) },
         25 => InstKind::CondBr { cond: op(r, Type::I1), then_dest: r.key(blocks), else_dest: r.key(blocks) },

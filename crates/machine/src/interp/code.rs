@@ -322,6 +322,7 @@ pub enum Ins {
     },
     Assume {
         cond: Reg,
+        pure: bool,
     },
     /// Something that is an error when it is reached: an index into [`Program::messages`].
     Unsupported {

@@ -286,9 +286,9 @@ impl Encoder<'_> {
                 let dst = self.result(data, 0);
                 self.emit(Ins::ThreadLocal { dst, global: *global, offset: 0 });
             }
-            InstKind::Assume { cond } => {
+            InstKind::Assume { cond, pure } => {
                 let cond = self.in_register(*cond);
-                self.emit(Ins::Assume { cond });
+                self.emit(Ins::Assume { cond, pure: *pure });
             }
             InstKind::Unsupported { feature } => {
                 let message = self.program.messages.len() as u32;

@@ -31,8 +31,8 @@ pub enum Trap {
     Fault(Addr, u64, bool, Fault),
     /// A division fails.
     Arithmetic(EvalError),
-    /// An assumption does not hold.
-    Assume,
+    /// An assumption does not hold; if it is pure, the iteration of a loop that it stands in changes nothing.
+    Assume { pure: bool },
     /// An await whose condition does not hold, on memory that no other thread can change.
     Spin(Addr, u64),
     /// The program said that this cannot be reached.
@@ -300,9 +300,9 @@ impl Cpu<'_> {
                 | Ins::VaCopy { .. }
                 | Ins::ThreadLocal { .. }
                 | Ins::Unsupported { .. } => stop!(Exit::Slow),
-                Ins::Assume { cond } => {
+                Ins::Assume { cond, pure } => {
                     if r!(cond) == 0 {
-                        stop!(Exit::Trap(Trap::Assume));
+                        stop!(Exit::Trap(Trap::Assume { pure }));
                     }
                 }
                 Ins::Unreachable => stop!(Exit::Trap(Trap::Unreachable)),

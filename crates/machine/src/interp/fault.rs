@@ -227,7 +227,7 @@ impl Interpreter {
                 let message = format!("{thread} spins forever: the loop changes nothing, and there is no other thread");
                 self.violation(id, ViolationKind::Livelock, message)
             }
-            Trap::Assume => unreachable!("an assumption that does not hold blocks the thread"),
+            Trap::Assume { .. } => unreachable!("an assumption that does not hold blocks the thread"),
         }
     }
 

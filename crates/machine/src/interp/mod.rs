@@ -230,6 +230,10 @@ impl Machine for Interpreter {
         &mut self.memory
     }
 
+    fn spins(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread.index()).is_some_and(|thread| thread.head.spins)
+    }
+
     fn exited(&self) -> bool {
         self.undo.process.exit.is_some()
     }

@@ -187,13 +187,15 @@ impl Interpreter {
                         return Ok(next);
                     }
                 }
-                Exit::Trap(Trap::Assume) => {
+                Exit::Trap(Trap::Assume { pure }) => {
                     thread.head.status = Status::AssumeBlocked;
+                    thread.head.spins = pure;
                     return Ok(Next::Done);
                 }
                 // Others may still change what the loop waits for, but not by anything that this iteration did.
                 Exit::Trap(Trap::PureIteration) if self.undo.process.threaded => {
                     thread.head.status = Status::AssumeBlocked;
+                    thread.head.spins = true;
                     return Ok(Next::Done);
                 }
                 Exit::Trap(trap) => return Err(self.trap(id, trap)),

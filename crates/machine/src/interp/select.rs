@@ -306,7 +306,7 @@ fn each_operand(kind: &InstKind, f: &mut dyn FnMut(Operand)) {
         InstKind::Intrinsic { args, .. } => args.iter().for_each(|&arg| f(arg)),
         InstKind::VaStart { list } | InstKind::VaArg { list, .. } => f(*list),
         InstKind::VaCopy { dst, src } => [dst, src].into_iter().for_each(|&o| f(o)),
-        InstKind::Assume { cond } | InstKind::CondBr { cond, .. } => f(*cond),
+        InstKind::Assume { cond, .. } | InstKind::CondBr { cond, .. } => f(*cond),
         InstKind::Switch { value, .. } => f(*value),
         InstKind::Ret { values } => values.iter().for_each(|&value| f(value)),
     }

@@ -51,6 +51,8 @@ pub struct Head {
     pub effects: u64,
     /// Whether it has called `pthread_exit` and only its stack objects are left.
     pub exiting: bool,
+    /// Whether it is blocked because an iteration of a loop changes nothing.
+    pub spins: bool,
     /// The number of marks when it was saved last.
     pub saved: u32,
     /// Frames from this one on were saved since, or are new.
@@ -84,6 +86,7 @@ impl Thread {
             result: 0,
             effects: 0,
             exiting: false,
+            spins: false,
             saved: 0,
             low: 0,
         };

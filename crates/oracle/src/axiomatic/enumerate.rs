@@ -9,8 +9,9 @@
 //! - in all models what remains of a consistent graph when events are removed that no other event reads from or comes
 //!   after in program order is consistent, since the relations only become smaller; so no graph on the way is dropped.
 //!
-//! Any such order leads there. Therefore, if the next event of some thread is not a read, it is enough to add that one:
-//! all that it could miss is to be added later, and nobody who comes first can make a difference.
+//! Any such order leads there. Therefore, if the next event of some thread is not a read, it is enough to add that one
+//! now, in all ways: it is in every graph that extends the present one and in which all threads go on as far as they can,
+//! and it need not come after anything that is not there yet.
 //!
 //! Every model must be able to go on from every graph (a read from the latest write and a write at the end of coherence
 //! order are always allowed); the search panics if not.

@@ -42,7 +42,7 @@ pub struct Execution {
     pub rmw: Relation,
     /// `loc`: two accesses of a location.
     pub loc: Relation,
-    /// `ext`: events of different threads.
+    /// `ext`: events that are not of the same thread. An initial write is of no thread.
     pub ext: Relation,
 }
 

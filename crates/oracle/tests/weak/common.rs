@@ -2,8 +2,10 @@
 
 use selvedge_oracle::Program;
 use selvedge_oracle::axiomatic::Limits;
-use selvedge_oracle::axiomatic::generate::{FAMILIES, generate};
+use selvedge_oracle::axiomatic::generate::{FAMILIES, Family, generate};
 use selvedge_oracle::shrink::shrink;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// How large programs may be.
 pub const LIMITS: Limits = Limits { graphs: 400, events: 48 };
@@ -21,7 +23,7 @@ pub fn each_program_within(count: u64, limits: Limits, mut check: impl FnMut(&Pr
     let (times, first) = (number("WEAK_PROGRAMS", 1), number("WEAK_SEED", 0));
     for family in FAMILIES {
         for seed in first..first + count * times {
-            let program = generate(family, seed, limits);
+            let program = program(family, seed, limits);
             if let Err(wrong) = check(&program) {
                 let small = shrink(&program, |candidate| check(candidate).is_err());
                 let wrong = check(&small).err().unwrap_or(wrong);
@@ -29,6 +31,18 @@ pub fn each_program_within(count: u64, limits: Limits, mut check: impl FnMut(&Pr
             }
         }
     }
+}
+
+/// A random program. All tests ask for the same ones, and most of the time goes into those that are too large.
+fn program(family: &Family, seed: u64, limits: Limits) -> Program {
+    static MADE: Mutex<BTreeMap<(&str, u64, usize), Program>> = Mutex::new(BTreeMap::new());
+    let key = (family.name, seed, limits.graphs);
+    if let Some(program) = MADE.lock().unwrap().get(&key) {
+        return program.clone();
+    }
+    let program = generate(family, seed, limits);
+    MADE.lock().unwrap().insert(key, program.clone());
+    program
 }
 
 /// How many instructions there are in a program that a message ends with.

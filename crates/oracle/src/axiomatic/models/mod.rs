@@ -21,7 +21,8 @@ pub enum Model {
     Rc11,
 }
 
-/// All models, each of which allows what those before it allow if all accesses are sequentially consistent.
+/// All models. Each of the first three allows what the one before it allows, and RC11 what TSO allows; RC11 is weaker than
+/// RA in that accesses need not acquire and release, and stronger in that they may be sequentially consistent.
 pub const MODELS: [Model; 4] = [Model::Sc, Model::Tso, Model::Ra, Model::Rc11];
 
 /// A condition that all executions of a model satisfy.

@@ -1,0 +1,57 @@
+//! Work that is given to other workers and taken from them (`parallel.rs`).
+
+use super::{Explorer, Frame};
+use crate::models::Model;
+use crate::parallel::{Crew, Parcel, same_threads, translation};
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Machine, ThreadId};
+use selvedge_trace::session::Over;
+
+impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
+    /// Explores together with others.
+    pub(crate) fn join_crew(&mut self, crew: &'a Crew) {
+        self.crew = Some(crew);
+    }
+
+    /// Gives the oldest entry of the oldest graph away, unless it is the only one left.
+    pub(super) fn give_work_away(&mut self) {
+        let Some(crew) = self.crew else { return };
+        if self.frames.iter().map(|frame| frame.todo.len()).sum::<usize>() < 2 {
+            return;
+        }
+        let Some(oldest) = self.frames.iter_mut().find(|frame| !frame.todo.is_empty()) else { return };
+        let todo = vec![oldest.todo.remove(0)];
+        let frame = Frame { graph: oldest.graph.clone(), todo };
+        let machine = &self.runner.machine;
+        let threads = (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect();
+        crew.give(Parcel { frame, places: self.runner.places.clone(), habits: self.habits.clone(), threads });
+    }
+
+    /// Takes work on; false if its threads have other numbers here.
+    pub(crate) fn adopt(&mut self, parcel: Parcel) -> bool {
+        let Parcel { mut frame, places, habits, threads } = parcel;
+        if !same_threads(&mut self.runner.machine, &threads) {
+            return false;
+        }
+        let Some(names) = translation(&places, |place| self.known_location(place)) else { return false };
+        for (name, habits) in names.iter().zip(habits) {
+            self.habits[name.index()].merge(habits);
+        }
+        if names.iter().enumerate().any(|(n, name)| name.index() != n) {
+            frame.graph.rename_locations(&names);
+        }
+        self.spare.append(&mut self.frames);
+        self.runner.switch(&frame.graph);
+        self.frames.push(frame);
+        true
+    }
+
+    /// Everybody starts again with what is known now.
+    pub(super) fn crew_starts_again(&mut self) -> Result<(), Over> {
+        let habits = self.runner.places.iter().zip(&self.habits).map(|(&(addr, _), &habits)| (addr, habits));
+        if let Some(crew) = self.crew {
+            crew.start_again(habits);
+        }
+        Err(Over)
+    }
+}

@@ -1,0 +1,290 @@
+//! Exploration by several workers.
+//!
+//! Every entry of a list of what is left to explore, together with its graph, is a piece of work of its own: nobody needs
+//! to know what the others do. A worker that has nothing to do says so, and one that has plenty gives the oldest entry of
+//! its oldest graph away, with a copy of that graph; what is old is large. So counts do not depend on the number of
+//! workers.
+//!
+//! Each worker has a machine of its own. Machines number threads in the order in which they first meet them, and a
+//! graph is meaningful to machines with the same numbers only: a parcel carries the paths of its threads, and a worker
+//! with other numbers refuses it. Then the exploration starts again with one worker, and says so.
+
+use crate::event::LocId;
+use crate::explorer::{Explorer, Frame, Habits};
+use crate::models::{self, Model};
+use crate::{MemoryModel, Options};
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::verdict::{Exploration, Interruption, Progress};
+use selvedge_machine::{Addr, Machine, ThreadId};
+use selvedge_trace::Observer;
+use selvedge_trace::session::Session;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Programs may nest deeply; only what is used of it takes memory.
+const STACK: usize = 1 << 26;
+
+/// A graph, what is left to explore of it, and what its numbers mean.
+pub(crate) struct Parcel {
+    pub frame: Frame,
+    pub places: Vec<(Addr, u8)>,
+    pub habits: Vec<Habits>,
+    pub threads: Vec<Vec<u32>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    parcels: Vec<Parcel>,
+    idle: usize,
+}
+
+/// What the workers share.
+pub(crate) struct Crew {
+    workers: usize,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    /// How many parcels are wanted.
+    wanted: AtomicUsize,
+    /// Everybody stops.
+    stop: Arc<AtomicBool>,
+    /// Why everybody stops: what was explored counts no longer.
+    restart: AtomicBool,
+    /// Why everybody stops: numbers of threads differ.
+    strangers: AtomicBool,
+    habits: Mutex<FxHashMap<Addr, Habits>>,
+    executions: AtomicU64,
+    blocked: AtomicU64,
+}
+
+impl Crew {
+    fn new(workers: usize, habits: FxHashMap<Addr, Habits>) -> Crew {
+        Crew {
+            workers,
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            wanted: AtomicUsize::new(0),
+            stop: Arc::default(),
+            restart: AtomicBool::new(false),
+            strangers: AtomicBool::new(false),
+            habits: Mutex::new(habits),
+            executions: AtomicU64::new(0),
+            blocked: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether somebody waits for work.
+    #[inline]
+    pub fn is_hungry(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) > 0
+    }
+
+    /// Gives work away.
+    pub fn give(&self, parcel: Parcel) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.parcels.push(parcel);
+        self.wanted.store(queue.idle.saturating_sub(queue.parcels.len()), Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Waits for work; none if there will never be any.
+    fn take(&self) -> Option<Parcel> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.idle += 1;
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(parcel) = queue.parcels.pop() {
+                queue.idle -= 1;
+                self.wanted.store(queue.idle.saturating_sub(queue.parcels.len()), Ordering::Relaxed);
+                return Some(parcel);
+            }
+            if queue.idle == self.workers {
+                // Everybody waits: there is nothing left.
+                self.stop.store(true, Ordering::Relaxed);
+                self.changed.notify_all();
+                return None;
+            }
+            self.wanted.store(queue.idle, Ordering::Relaxed);
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Makes everybody stop.
+    pub fn stop(&self) {
+        let _queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stop.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// What was explored counts no longer: everybody stops, and starts again with what is known now.
+    pub fn start_again(&self, habits: impl Iterator<Item = (Addr, Habits)>) {
+        let mut known = self.habits.lock().unwrap_or_else(PoisonError::into_inner);
+        for (addr, habits) in habits {
+            known.entry(addr).or_default().merge(habits);
+        }
+        drop(known);
+        self.restart.store(true, Ordering::Relaxed);
+        self.stop();
+    }
+
+    /// What is known of a location.
+    pub fn habits(&self, addr: Addr) -> Habits {
+        let known = self.habits.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&addr).copied().unwrap_or_default()
+    }
+
+    /// Counts an execution; how many there are now.
+    pub fn count(&self, blocked: bool) -> u64 {
+        let other = if blocked { &self.blocked } else { &self.executions };
+        other.fetch_add(1, Ordering::Relaxed);
+        self.executions.load(Ordering::Relaxed) + self.blocked.load(Ordering::Relaxed)
+    }
+}
+
+/// Explores with several workers, each with a machine of its own.
+pub fn explore_parallel<M: Machine>(
+    make: &(dyn Fn() -> M + Sync),
+    options: &Options,
+    jobs: usize,
+    progress: &mut dyn FnMut(&Progress),
+) -> Exploration {
+    let mut habits = FxHashMap::default();
+    loop {
+        let crew = Crew::new(jobs, habits);
+        let mut results = run_crew(make, options, &crew, progress);
+        if crew.strangers.load(Ordering::Relaxed) {
+            let mut alone = crate::explore(make(), options, progress);
+            alone.notes.push("one job instead of several: threads come into being in different orders".to_owned());
+            return alone;
+        }
+        if crew.restart.load(Ordering::Relaxed) && !results.iter().any(|result| is_over(result, options)) {
+            habits = crew.habits.into_inner().unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        let first = results.remove(0);
+        return results.into_iter().fold(first, merge);
+    }
+}
+
+/// Whether a worker has found something that ends everything.
+fn is_over(result: &Exploration, options: &Options) -> bool {
+    result.unsupported.is_some() || !options.limits.all && !result.violations.is_empty()
+}
+
+struct Quiet;
+
+impl Observer for Quiet {}
+
+fn run_crew<M: Machine>(
+    make: &(dyn Fn() -> M + Sync),
+    options: &Options,
+    crew: &Crew,
+    progress: &mut dyn FnMut(&Progress),
+) -> Vec<Exploration> {
+    std::thread::scope(|scope| {
+        let worker = |first: bool| move || work(make, options, crew, first);
+        let start = |n| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker(n == 0));
+        let workers: Vec<_> = (0..crew.workers).map(|n| start(n).expect("a thread can be started")).collect();
+        while !workers.iter().all(|worker| worker.is_finished()) {
+            if options.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                crew.stop();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+            let (complete, blocked) = (&crew.executions, &crew.blocked);
+            let (complete, blocked) = (complete.load(Ordering::Relaxed), blocked.load(Ordering::Relaxed));
+            progress(&Progress { complete, blocked, depth: 0, fraction: 0.0 });
+        }
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// What one worker does.
+fn work<M: Machine>(make: &(dyn Fn() -> M + Sync), options: &Options, crew: &Crew, first: bool) -> Exploration {
+    let mut limits = options.limits.clone();
+    limits.interrupt = Some(Arc::clone(&crew.stop));
+    let own = Options { limits, ..options.clone() };
+    let mut quiet = Quiet;
+    let mut session = Session::new(&own.limits, &mut quiet);
+    let mut machine = make();
+    if let Err(stop) = machine.start() {
+        if first {
+            // It stops before anything can be explored.
+            drop(session);
+            crew.stop();
+            return crate::explore(make(), options, &mut |_| {});
+        }
+        let _ = stop;
+        return session.result;
+    }
+    match options.model {
+        MemoryModel::Sc => labour::<M, models::sc::Sc>(machine, &own, &mut session, crew, first),
+        MemoryModel::Tso => labour::<M, models::tso::Tso>(machine, &own, &mut session, crew, first),
+        MemoryModel::Ra => labour::<M, models::ra::Ra>(machine, &own, &mut session, crew, first),
+        MemoryModel::Rc11 => labour::<M, models::rc11::Rc11>(machine, &own, &mut session, crew, first),
+    }
+    let mut result = session.result;
+    let asked = options.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    if result.interruption == Some(Interruption::User) && !asked {
+        // It was another worker that made an end.
+        result.interruption = None;
+    }
+    result
+}
+
+fn labour<M: Machine, Mo: Model>(machine: M, own: &Options, session: &mut Session<'_>, crew: &Crew, first: bool) {
+    let mut explorer = Explorer::<M, Mo>::new(machine, own, session, None);
+    explorer.join_crew(crew);
+    let mut over = first && explorer.run().is_err();
+    while !over {
+        let Some(parcel) = crew.take() else { return };
+        if !explorer.adopt(parcel) {
+            crew.strangers.store(true, Ordering::Relaxed);
+            break;
+        }
+        over = explorer.go_on().is_err();
+    }
+    crew.stop();
+}
+
+/// Puts the results of two workers together.
+fn merge(mut a: Exploration, b: Exploration) -> Exploration {
+    a.complete += b.complete;
+    a.blocked += b.blocked;
+    a.redundant += b.redundant;
+    a.steps += b.steps;
+    a.longest = a.longest.max(b.longest);
+    a.unsupported = a.unsupported.or(b.unsupported);
+    a.interruption = a.interruption.or(b.interruption);
+    for found in b.violations {
+        let same = |known: &selvedge_machine::verdict::Found| known.violation == found.violation;
+        if !a.violations.iter().any(same) {
+            a.violations.push(found);
+        }
+    }
+    for (bound, count) in b.bounds {
+        match a.bounds.iter_mut().find(|(known, _)| *known == bound) {
+            Some((_, known)) => *known += count,
+            None => a.bounds.push((bound, count)),
+        }
+    }
+    for note in b.notes {
+        if !a.notes.contains(&note) {
+            a.notes.push(note);
+        }
+    }
+    a
+}
+
+/// How another explorer's numbers of locations translate into this one's.
+pub(crate) fn translation(places: &[(Addr, u8)], mut local: impl FnMut((Addr, u8)) -> Option<LocId>) -> Option<Vec<LocId>> {
+    places.iter().map(|&place| local(place)).collect()
+}
+
+/// Whether a machine numbers threads as another one does.
+pub(crate) fn same_threads<M: Machine>(machine: &mut M, threads: &[Vec<u32>]) -> bool {
+    threads.iter().enumerate().all(|(n, path)| machine.thread_at(path) == Some(ThreadId::new(n)))
+}

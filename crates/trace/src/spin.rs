@@ -1,0 +1,111 @@
+//! Threads that spin: is it forever?
+//!
+//! A thread that was cut off in an iteration of a loop because the iteration changes nothing, or that waits in it for a
+//! value after having read others ([`Cond::retry`]), would start the iteration again. If every value that it has read in
+//! the iteration is still the current one when nobody else goes on, then it reads the same again and comes to the same
+//! point, for ever: a livelock. If some value is another one by now, it might get on; that is explored elsewhere, and the
+//! execution counts as cut off.
+//!
+//! Where the iteration began is not known here. It is not before the newest step by which the thread changed anything,
+//! since a pure iteration changes nothing; so what the thread has read before the loop is looked at as well. That may hide
+//! a livelock, if such a value has changed since, but never makes one up.
+//!
+//! With observers, stores that nobody reads are in no order, and the last value of a location may depend on the order that
+//! was explored. To start the iteration again would be to read it. Where that decides, the location is taken out of the
+//! theory ([`depends_on_the_order`]), like one that is awaited.
+//!
+//! [`Cond::retry`]: selvedge_machine::Cond
+
+use crate::action::overlap;
+use crate::trace::{EventId, Trace};
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Access, AccessKind, Done, Machine, Op, Sc, Status, ThreadId};
+
+/// What threads have done in an execution.
+pub trait History {
+    /// The steps of a thread, newest first.
+    fn newest_first(&self, thread: ThreadId) -> impl Iterator<Item = (&Op, &Done)>;
+}
+
+impl History for Trace {
+    fn newest_first(&self, thread: ThreadId) -> impl Iterator<Item = (&Op, &Done)> {
+        let newest = self.last_of(thread);
+        std::iter::successors(newest, |&e| self.previous(e)).map(|e| (&self.event(e).op, &self.event(e).done))
+    }
+}
+
+/// The steps of all threads in order.
+impl History for Vec<(ThreadId, Op, Done)> {
+    fn newest_first(&self, thread: ThreadId) -> impl Iterator<Item = (&Op, &Done)> {
+        self.iter().rev().filter(move |(other, ..)| *other == thread).map(|(_, op, done)| (op, done))
+    }
+}
+
+/// Whether a thread would start an iteration of a loop again.
+pub fn would_try_again<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> bool {
+    match sc.machine.status(thread) {
+        Status::Ready => {
+            matches!(sc.machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+        }
+        Status::AssumeBlocked => sc.machine.spins(thread),
+        _ => false,
+    }
+}
+
+/// Whether all that a thread has read since it last changed something is as it was.
+pub fn reads_the_same_again<M: Machine>(sc: &Sc<M>, thread: ThreadId, history: &impl History) -> bool {
+    reads(history, thread).all(|(access, value)| is_current(sc, thread, access, value))
+}
+
+/// What a thread has read since it last changed something, with the values that it found.
+fn reads(history: &impl History, thread: ThreadId) -> impl Iterator<Item = (&Access, u64)> {
+    let quiet = |(op, done): &(&Op, &Done)| match op {
+        Op::Access(_) => done.new.is_none_or(|new| new == done.old),
+        op => matches!(op, Op::Fence { .. }),
+    };
+    history.newest_first(thread).take_while(quiet).filter_map(|(op, done)| match op {
+        Op::Access(access) => Some((access, done.old)),
+        _ => None,
+    })
+}
+
+fn is_current<M: Machine>(sc: &Sc<M>, thread: ThreadId, access: &Access, value: u64) -> bool {
+    sc.machine.memory().load(thread, access.addr, access.size, true).ok() == Some(value)
+}
+
+/// A location on whose last value it depends whether a thread spins forever, if that value depends on the order of stores
+/// that nobody reads.
+pub fn depends_on_the_order<M: Machine>(sc: &Sc<M>, thread: ThreadId, trace: &Trace) -> Option<Access> {
+    let mut open = None;
+    for (access, value) in reads(trace, thread) {
+        if is_open(trace, access) {
+            open = Some(*access);
+        } else if !is_current(sc, thread, access, value) {
+            return None;
+        }
+    }
+    open
+}
+
+/// Whether the newest write to the bytes of an access might be in no order with a store of another thread.
+fn is_open(trace: &Trace, access: &Access) -> bool {
+    if trace.dependence.is_hard(access.addr.0) {
+        return false;
+    }
+    let mut newest = None;
+    for e in (0..trace.len()).rev().map(EventId::new) {
+        let touches =
+            |other: &Access| overlap(access.addr.0, u32::from(access.size), other.addr.0, u32::from(other.size));
+        let Some((other, done)) = trace.accesses(e).find(|(other, _)| touches(other)) else { continue };
+        // Whoever reads is in an order with all stores.
+        let is_store =
+            matches!(other.kind, AccessKind::Store { .. }) && done.new.is_some() && trace.event(e).access().is_some();
+        match newest {
+            _ if !is_store => return false,
+            None => newest = Some(trace.event(e).action.thread),
+            Some(thread) if thread != trace.event(e).action.thread => return true,
+            Some(_) => {}
+        }
+    }
+    false
+}
