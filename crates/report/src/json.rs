@@ -3,7 +3,8 @@
 //! There is one format for both, so that whatever a script was given can be replayed. `docs/json-schema.md` describes it;
 //! [`VERSION`] changes when a field changes its meaning or goes away, not when one is added.
 
-use crate::verdict::{Program, RunOptions, Verdict};
+use crate::events;
+use crate::verdict::{Program, RunOptions, Shown, Verdict};
 use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
 use selvedge_machine::verdict::Found;
 use selvedge_machine::{SourceSpan, Violation, ViolationKind};
@@ -49,6 +50,7 @@ struct Executions {
 pub struct Document {
     version: u32,
     /// The memory model.
+    #[serde(default)]
     pub model: String,
     /// The program.
     pub program: Program,
@@ -66,6 +68,11 @@ struct Entry {
     message: String,
     locations: Vec<Location>,
     schedule: WrittenSchedule,
+    /// What the steps did; for readers, not for `replay`.
+    #[serde(default, skip_deserializing)]
+    events: Vec<Box<RawValue>>,
+    #[serde(default, skip_deserializing)]
+    edges: Vec<Box<RawValue>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -150,7 +157,7 @@ pub fn render(verdict: &Verdict) -> String {
         algorithm: question.algorithm.clone(),
         reductions: question.reductions.clone(),
         not_covered: verdict.not_covered(),
-        violations: e.violations.iter().map(write_violation).collect(),
+        violations: e.violations.iter().enumerate().map(|(n, v)| write_violation(v, verdict.shown.get(n))).collect(),
         longest_execution: e.longest,
         steps: e.steps,
         program: question.program.clone(),
@@ -159,7 +166,7 @@ pub fn render(verdict: &Verdict) -> String {
     serde_json::to_string_pretty(&report).expect("a report has nothing that JSON cannot express") + "\n"
 }
 
-fn write_violation(found: &Found) -> Entry {
+fn write_violation(found: &Found, shown: Option<&Shown>) -> Entry {
     let v = &found.violation;
     let location = |(span, note): &(SourceSpan, String)| Location {
         file: span.file.clone(),
@@ -168,11 +175,14 @@ fn write_violation(found: &Found) -> Entry {
         function: span.function.clone(),
         note: note.clone(),
     };
+    let (events, edges) = shown.and_then(|shown| shown.replay.as_ref().ok()).map(events::of).unwrap_or_default();
     Entry {
         kind: v.kind.name().to_owned(),
         message: v.message.clone(),
         locations: v.places.iter().map(location).collect(),
         schedule: write_schedule(&found.schedule),
+        events: events.iter().map(raw).collect(),
+        edges: edges.iter().map(raw).collect(),
     }
 }
 
@@ -204,8 +214,8 @@ fn source_number(source: Source) -> usize {
     }
 }
 
-fn raw(list: &impl Serialize) -> Box<RawValue> {
-    serde_json::value::to_raw_value(list).expect("lists of numbers are valid JSON")
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("what is written can be expressed in JSON")
 }
 
 /// Reads a report back.

@@ -15,12 +15,14 @@
 //! | `waiting.rs` | what blocked threads wait for, and who holds it |
 //! | `snippet.rs` | source places with their code |
 //! | `terminal.rs` | the whole report for people |
+//! | `events.rs` | the steps of an execution for scripts |
 //! | `json.rs` | the report for scripts, which is also what `replay` reads |
 //! | `dot.rs` | the graph of an execution |
 //! | `style.rs` | the colours |
 
 pub mod dot;
 pub mod edges;
+pub mod events;
 pub mod fold;
 pub mod interleaving;
 pub mod json;

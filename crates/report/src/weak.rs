@@ -27,7 +27,7 @@ pub fn source(event: &EventRecord) -> Option<String> {
     match event.link.from {
         _ if access.purpose != Purpose::Data => None,
         None => None,
-        Some(Source::Initial) => Some("<- initial value".to_owned()),
+        Some(Source::Initial) => Some("<- initial".to_owned()),
         Some(Source::Step(n)) => Some(format!("<- step {}", n + 1)),
     }
 }

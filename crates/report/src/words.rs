@@ -10,7 +10,7 @@
 //! | threads | `create worker#2`, `join worker#2` |
 //! | condition variables | `wait on c`, `woken on c`, `signal c (wakes nobody)` |
 //!
-//! If no interleaving explains the execution, accesses have their memory orders: `x = 1 [rlx]`.
+//! If no interleaving explains the execution, accesses have their memory orders: `x = 1 [relaxed]`.
 //!
 //! An access is named as the source names it; where debug information does not say, by its address.
 
@@ -126,11 +126,19 @@ fn describe_op(event: &EventRecord, names: &Names) -> String {
     }
 }
 
-/// The memory order of an access: that of failure, if it is a compare-and-exchange that failed.
-pub fn order(access: &Access, done: Done) -> Order {
-    match access.kind {
+/// The memory order of an access in the words of C: that of failure, if it is a compare-and-exchange that failed.
+pub fn order(access: &Access, done: Done) -> &'static str {
+    let order = match access.kind {
         AccessKind::Cas { failure, .. } if done.new.is_none() => failure,
         _ => access.order,
+    };
+    match order {
+        Order::Plain => "plain",
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcqRel => "acq_rel",
+        Order::SeqCst => "seq_cst",
     }
 }
 
