@@ -10,9 +10,9 @@ use crate::verdict::{Answer, Question, Shown, Verdict, model_name, plural};
 use crate::words::Names;
 use crate::{interleaving, waiting, weak};
 use annotate_snippets::Level;
-use selvedge_machine::Unsupported;
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::Interruption;
+use selvedge_machine::{Bound, BoundKind, Unsupported};
 use std::fmt::Write;
 
 /// How to lay out a report.
@@ -127,6 +127,9 @@ pub fn summary(verdict: &Verdict) -> String {
     for (name, text) in rows {
         writeln!(out, "  {} {text}", paint(style::FAINT, format!("{name:<8}"))).expect("writing to a string succeeds");
     }
+    for note in &verdict.exploration.notes {
+        writeln!(out, "  {} {note}", paint(style::FAINT, "note    ")).expect("writing to a string succeeds");
+    }
     let not_covered = verdict.not_covered();
     if !not_covered.is_empty() {
         writeln!(out, "  {}", paint(style::FAINT, "not covered")).expect("writing to a string succeeds");
@@ -145,10 +148,29 @@ fn headline(verdict: &Verdict) -> String {
             format!("{} {} found", paint(style::BAD, "violation:"), plural(e.violations.len() as u64, noun))
         }
         Answer::Verified => {
-            let bounded = if e.bounds.is_empty() { "" } else { " within the bounds" };
-            format!("{} no violation in any execution{bounded}", paint(style::GOOD, "verified:"))
+            format!("{} {}", paint(style::GOOD, "verified:"), within(&e.bounds))
         }
         Answer::Incomplete => format!("{} {}", paint(style::WARN, "incomplete:"), incomplete_because(verdict)),
+    }
+}
+
+/// What was verified, up to the bounds of loops.
+fn within(bounds: &[(Bound, u64)]) -> String {
+    let mut loops: Vec<(u32, String)> = Vec::new();
+    for (bound, _) in bounds {
+        if let BoundKind::Loop { iterations } = bound.kind {
+            loops.push((iterations, bound.place.to_string()));
+        }
+    }
+    loops.sort();
+    loops.dedup();
+    match &loops[..] {
+        [] => "no violation in any execution".to_owned(),
+        [(n, place)] => format!("no error up to {} of the loop at {place}", plural(u64::from(*n), "iteration")),
+        [(n, place), others @ ..] => {
+            let others = plural(others.len() as u64, "other loop");
+            format!("no error up to {} of the loop at {place} and {others}", plural(u64::from(*n), "iteration"))
+        }
     }
 }
 
