@@ -111,9 +111,7 @@ impl Psc<'_> {
     /// psc_base.
     fn base(&self, a: EventId, b: EventId) -> bool {
         let fence = |e: EventId| self.graph.event(e).kind == Kind::Fence;
-        let ends = |x: EventId| {
-            self.scb(x, b) || fence(b) && self.graph.ids().any(|y| self.hb(y, b) && self.scb(x, y))
-        };
+        let ends = |x: EventId| self.scb(x, b) || fence(b) && self.graph.ids().any(|y| self.hb(y, b) && self.scb(x, y));
         ends(a) || fence(a) && self.graph.ids().any(|x| self.hb(a, x) && ends(x))
     }
 
@@ -141,4 +139,3 @@ impl Psc<'_> {
         matches!((after, before), (Some(&after), Some(&before)) if self.hb_or_same(after, before))
     }
 }
-

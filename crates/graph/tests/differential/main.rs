@@ -1,0 +1,6 @@
+//! The graph engine compared with others: the axiomatic oracle, Optimal-DPOR, all interleavings.
+
+mod common;
+mod conditions;
+mod optimal_dpor;
+mod oracle;
