@@ -229,8 +229,9 @@ impl<'s> Search<'s> {
                 }
             }
             if event.kind == Kind::Join {
-                // The machine has executed all of the thread that ended before.
-                self.edge(last[event.other().index()], Some(n), Edge::Hard);
+                // The machine has executed all of the thread that ended before; it may have had no step at all.
+                let born = graph.birth(event.other()).and_then(|birth| self.steps.find(birth));
+                self.edge(last[event.other().index()].or(born), Some(n), Edge::Hard);
             }
         }
     }
