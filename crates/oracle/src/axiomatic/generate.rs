@@ -236,8 +236,8 @@ impl Generator<'_> {
             }
         }
         let joins = |thread: &Thread| matches!(thread.last(), Some(Inst::Join(_)));
-        for n in 0..threads.len() {
-            if self.rng.percent(if joins(&threads[n]) && self.family.trees {
+        for (n, thread) in threads.iter_mut().enumerate() {
+            if self.rng.percent(if joins(thread) && self.family.trees {
                 50
             } else if n == 0 {
                 30
@@ -246,7 +246,7 @@ impl Generator<'_> {
             }) {
                 let (dst, var) = (Reg::new(4), VarId::new(self.rng.below(self.length)));
                 let (place, order) = (whole(var), self.read_order());
-                threads[n].push(Inst::Load { dst, place, order, speculative: None, until: None });
+                thread.push(Inst::Load { dst, place, order, speculative: None, until: None });
             }
         }
     }
