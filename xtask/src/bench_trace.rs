@@ -12,6 +12,8 @@ use std::process::Command;
 /// Seconds for a cell, unless `--limit` says otherwise.
 const QUICK: u32 = 10;
 const FULL: u32 = 600;
+/// Seconds below which nothing can be said about executions per second.
+const SHORT: f64 = 0.01;
 
 #[derive(Default)]
 struct Choices {
@@ -80,9 +82,13 @@ fn check(selvedge: &Path, row: &Row, column: usize, limit: u32) -> Result<Measur
 
 fn shown(found: &Measured) -> String {
     let Measured { verdict, complete, blocked, seconds, .. } = found;
-    let rate = (complete + blocked) as f64 / seconds.max(1e-6);
-    let rate = if rate >= 1000.0 { format!("{:.0}k/s", rate / 1000.0) } else { format!("{rate:.0}/s") };
-    let counts = format!("{complete}+{blocked}, {seconds:.2} s, {rate}");
+    let rate = (complete + blocked) as f64 / seconds;
+    let rate = match rate {
+        _ if *seconds < SHORT => String::new(),
+        rate if rate >= 1000.0 => format!(", {:.0}k/s", rate / 1000.0),
+        rate => format!(", {rate:.0}/s"),
+    };
+    let counts = format!("{complete}+{blocked}, {seconds:.2} s{rate}");
     match verdict.as_str() {
         "verified" => counts,
         "incomplete" => format!("limit: {counts}"),
@@ -119,6 +125,7 @@ mod tests {
         assert_eq!(shown(&found("verified", 6, 2)), "6+2, 0.50 s, 16/s");
         assert_eq!(shown(&found("incomplete", 6000, 0)), "limit: 6000+0, 0.50 s, 12k/s");
         assert_eq!(shown(&found("assertion", 1, 0)), "assertion: 1+0, 0.50 s, 2/s");
+        assert_eq!(shown(&Measured { seconds: 0.001, ..found("verified", 6, 2) }), "6+2, 0.00 s");
     }
 
     #[test]
