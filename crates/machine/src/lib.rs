@@ -26,4 +26,4 @@ pub use machine::{Machine, Site, Status};
 pub use memory::{Fault, Memory};
 pub use op::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, apply_rmw, main_thread, truncate};
 pub use sc::{Done, Sc};
-pub use stop::{Bound, SourceSpan, Stop, Unsupported, Violation, ViolationKind};
+pub use stop::{Bound, BoundKind, SourceSpan, Stop, Unsupported, Violation, ViolationKind};

@@ -10,8 +10,8 @@ use crate::verdict::{Answer, Question, Shown, Verdict, plural};
 use crate::words::Names;
 use crate::{interleaving, waiting};
 use annotate_snippets::Level;
-use selvedge_machine::Unsupported;
 use selvedge_machine::verdict::Interruption;
+use selvedge_machine::{Bound, BoundKind, Unsupported};
 use std::fmt::Write;
 
 /// How to lay out a report.
@@ -134,10 +134,29 @@ fn headline(verdict: &Verdict) -> String {
             format!("{} {} found", paint(style::BAD, "violation:"), plural(e.violations.len() as u64, noun))
         }
         Answer::Verified => {
-            let bounded = if e.bounds.is_empty() { "" } else { " within the bounds" };
-            format!("{} no violation in any execution{bounded}", paint(style::GOOD, "verified:"))
+            format!("{} {}", paint(style::GOOD, "verified:"), within(&e.bounds))
         }
         Answer::Incomplete => format!("{} {}", paint(style::WARN, "incomplete:"), incomplete_because(verdict)),
+    }
+}
+
+/// What was verified, up to the bounds of loops.
+fn within(bounds: &[(Bound, u64)]) -> String {
+    let mut loops: Vec<(u32, String)> = Vec::new();
+    for (bound, _) in bounds {
+        if let BoundKind::Loop { iterations } = bound.kind {
+            loops.push((iterations, bound.place.to_string()));
+        }
+    }
+    loops.sort();
+    loops.dedup();
+    match &loops[..] {
+        [] => "no violation in any execution".to_owned(),
+        [(n, place)] => format!("no error up to {} of the loop at {place}", plural(u64::from(*n), "iteration")),
+        [(n, place), others @ ..] => {
+            let others = plural(others.len() as u64, "other loop");
+            format!("no error up to {} of the loop at {place} and {others}", plural(u64::from(*n), "iteration"))
+        }
     }
 }
 

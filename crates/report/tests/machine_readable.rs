@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use selvedge_machine::verdict::Exploration;
-use selvedge_machine::{Bound, Unsupported};
+use selvedge_machine::{Bound, BoundKind, Unsupported};
 use selvedge_report::{Answer, Verdict, dot, json};
 
 #[test]
@@ -65,7 +65,11 @@ fn answer(exploration: Exploration, unroll: Option<u32>) -> Answer {
 
 #[test]
 fn a_loop_bound_that_was_asked_for_is_part_of_the_question() {
-    let bound = Bound { what: "loop at a.c:1 to 5 iterations".into(), place: span(1, 1) };
+    let bound = Bound {
+        kind: BoundKind::Loop { iterations: 5 },
+        what: "loop at a.c:1 to 5 iterations".into(),
+        place: span(1, 1),
+    };
     let exploration = Exploration { bounds: vec![(bound, 1)], ..Exploration::default() };
     assert_eq!(answer(exploration.clone(), Some(5)), Answer::Verified);
     assert_eq!(answer(exploration, None), Answer::Incomplete);

@@ -7,7 +7,7 @@ use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::{Exploration, Interruption};
 use selvedge_machine::{
-    AccessKind, Addr, Bound, Done, Op, Site, SourceSpan, Status, Stop, Unsupported, Violation, ViolationKind,
+    AccessKind, Addr, Bound, BoundKind, Done, Op, Site, SourceSpan, Status, Stop, Unsupported, Violation, ViolationKind,
 };
 use selvedge_report::verdict::RunOptions;
 use selvedge_report::{Layout, Verdict, interleaving, terminal};
@@ -63,7 +63,11 @@ fn a_terminal_of_middling_width_gets_a_table_with_wrapped_cells() {
 
 #[test]
 fn success_says_what_was_proved_and_what_was_not_covered() {
-    let bound = Bound { what: "loop at counter.c:7:3 to 5 iterations".into(), place: span(7, 3) };
+    let bound = Bound {
+        kind: BoundKind::Loop { iterations: 5 },
+        what: "loop at counter.c:7:3 to 5 iterations".into(),
+        place: span(7, 3),
+    };
     let mut verdict = success(Exploration {
         complete: 24,
         blocked: 3,
