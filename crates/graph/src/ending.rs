@@ -94,9 +94,9 @@ fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) 
 
 /// The execution of a graph, with an event that is not executed yet at its end.
 pub fn schedule<M: Machine>(machine: &M, graph: &Graph, last: Option<EventId>) -> Schedule {
-    let order = linear::order(graph, last);
-    let choice = |e: EventId| if graph.event(e).kind == Kind::Choose { graph.event(e).value as u32 } else { 0 };
-    Schedule::record(machine, order.into_iter().map(|e| (graph.event(e).thread, choice(e))))
+    let linear = linear::order(graph, last);
+    let steps = linear.steps.into_iter().map(|e| (graph.event(e).thread, linear::choice(graph, e)));
+    Schedule { links: linear.links, ..Schedule::record(machine, steps) }
 }
 
 /// The violation that a data race is.

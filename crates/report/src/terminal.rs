@@ -6,10 +6,11 @@
 
 use crate::snippet::{self, Sources};
 use crate::style::{self, paint};
-use crate::verdict::{Answer, Question, Shown, Verdict, plural};
+use crate::verdict::{Answer, Question, Shown, Verdict, model_name, plural};
 use crate::words::Names;
-use crate::{interleaving, waiting};
+use crate::{interleaving, waiting, weak};
 use annotate_snippets::Level;
+use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::Interruption;
 use selvedge_machine::{Bound, BoundKind, Unsupported, ViolationKind};
 use std::fmt::Write;
@@ -36,7 +37,7 @@ pub fn render(verdict: &Verdict, trace: Option<&str>, layout: &Layout) -> String
     let mut out = String::new();
     let several = verdict.shown.len() > 1;
     for (n, shown) in verdict.shown.iter().enumerate() {
-        out.push_str(&violation(shown, layout));
+        out.push_str(&violation(shown, &verdict.question.model, layout));
         if let Some(trace) = trace {
             let which = if several { format!(" --violation {}", n + 1) } else { String::new() };
             heading(&mut out, "Replay", &format!("selvedge replay {}{which}", shell_word(trace)));
@@ -67,8 +68,8 @@ pub fn brief(verdict: &Verdict) -> String {
     out + &headline(verdict) + "\n"
 }
 
-/// A violation with the execution that shows it.
-pub fn violation(shown: &Shown, layout: &Layout) -> String {
+/// A violation with the execution that shows it, found under a memory model.
+pub fn violation(shown: &Shown, model: &str, layout: &Layout) -> String {
     let v = &shown.violation;
     let kind = v.kind.name();
     let mut out = snippet::render(Level::ERROR, Some(kind), &v.message, &v.places, layout.width, layout.sources);
@@ -83,21 +84,34 @@ pub fn violation(shown: &Shown, layout: &Layout) -> String {
     if replay.events.is_empty() {
         heading(&mut out, "Interleaving", "none: it happens before any step that another thread could notice");
     } else {
-        let steps = plural(replay.events.len() as u64, "step");
-        let switches = match interleaving::context_switches(replay) {
-            1 => "1 context switch".to_owned(),
-            n => format!("{n} context switches"),
-        };
-        heading(&mut out, "Interleaving", &format!("{steps}, {switches} (>)"));
+        execution(&mut out, replay, model);
         out.push_str(&interleaving::render(replay, v, layout.width, layout.full));
+    }
+    let names = Names::of(replay);
+    if replay.weak {
+        let why = "No interleaving explains it, since each of these steps would have to come before the next";
+        section(&mut out, why, "", weak::explain(replay, &names).iter().map(String::as_str));
     }
     // A data race is shown up to its second access: threads that are not there yet do not wait.
     let is_over = replay.stop.is_none() && v.kind != ViolationKind::DataRace;
-    let blocked = if is_over { waiting::describe(replay, &Names::of(replay)) } else { Vec::new() };
+    let blocked = if is_over { waiting::describe(replay, &names) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
     out.push('\n');
     out
+}
+
+/// What the list of steps is.
+fn execution(out: &mut String, replay: &Replay, model: &str) {
+    if replay.weak {
+        return heading(out, "Execution", &weak::heading(replay, model));
+    }
+    let steps = plural(replay.events.len() as u64, "step");
+    let switches = match interleaving::context_switches(replay) {
+        1 => "1 context switch".to_owned(),
+        n => format!("{n} context switches"),
+    };
+    heading(out, "Interleaving", &format!("{steps}, {switches} (>)"));
 }
 
 /// Something that cannot be executed, at its place in the source.
@@ -177,13 +191,7 @@ fn incomplete_because(verdict: &Verdict) -> String {
 }
 
 fn asked(question: &Question) -> String {
-    let model = match question.model.as_str() {
-        "sc" => "sequential consistency",
-        "tso" => "x86-TSO",
-        "ra" => "release/acquire",
-        "rc11" => "RC11",
-        other => other,
-    };
+    let model = model_name(&question.model);
     let reductions = match question.reductions.as_slice() {
         [] => "no further reductions".to_owned(),
         list => format!("reductions {}", list.join(", ")),

@@ -219,6 +219,17 @@ impl Verdict {
     }
 }
 
+/// A memory model's name for people.
+pub fn model_name(model: &str) -> &str {
+    match model {
+        "sc" => "sequential consistency",
+        "tso" => "x86-TSO",
+        "ra" => "release/acquire",
+        "rc11" => "RC11",
+        other => other,
+    }
+}
+
 /// `1 step`, `2 steps`.
 pub fn plural(count: u64, noun: &str) -> String {
     match count {

@@ -44,6 +44,19 @@ fn a_deadlock_says_who_holds_what() {
 }
 
 #[test]
+fn an_execution_that_no_interleaving_explains_says_what_reads_miss_and_why() {
+    insta::assert_snapshot!(show(&store_buffering(), &layout()));
+}
+
+#[test]
+fn a_write_that_is_listed_behind_its_overwriter_says_so() {
+    let (replay, v) = crossed_writes();
+    insta::assert_snapshot!(plain(&interleaving::render(&replay, &v, 100, false)));
+    let explained = selvedge_report::weak::explain(&replay, &selvedge_report::words::Names::of(&replay));
+    assert_eq!(explained.len(), 5, "two threads, two steps each, and the first one again: {explained:#?}");
+}
+
+#[test]
 fn places_without_source_are_shown_without_code() {
     let layout = Layout { sources: &|_| None, ..layout() };
     insta::assert_snapshot!(show(&race(), &layout));
@@ -234,6 +247,6 @@ fn control_characters_of_the_program_do_not_reach_the_terminal() {
     if let Ok(replay) = &mut verdict.shown[0].replay {
         replay.output = "\u{1b}[2Jboo".into();
     }
-    let text = terminal::violation(&verdict.shown[0], &layout());
+    let text = terminal::violation(&verdict.shown[0], "sc", &layout());
     assert!(text.contains("\u{fffd}[2Jboo"), "{text}");
 }

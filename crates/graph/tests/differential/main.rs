@@ -2,5 +2,6 @@
 
 mod common;
 mod conditions;
+mod families;
 mod optimal_dpor;
 mod oracle;
