@@ -69,9 +69,9 @@ static void *worker(void *arg) {
 
 int main(void) {
     pthread_t t[THREADS];
-    int rest = OPS;
-    for (intptr_t i = THREADS; i > 0; i--, rest /= 10)
-        pthread_create(&t[i - 1], NULL, worker, (void *)(10 * i + rest % 10));
+    int place = THREADS == 3 ? 100 : THREADS == 2 ? 10 : 1;
+    for (intptr_t i = 0; i < THREADS; i++, place /= 10)
+        pthread_create(&t[i], NULL, worker, (void *)(10 * (i + 1) + OPS / place % 10));
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
     return 0;

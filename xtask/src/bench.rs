@@ -3,9 +3,11 @@
 //! Seconds are those that the processor spent on the exploration, without the time that clang takes. With `--repeat N` the quickest of N runs
 //! counts. Instructions per execution are counted by callgrind in two short runs of different length, so that
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
+//!
+//! `bench trace` and `bench graph` are other tables: see `bench_trace.rs` and `bench_graph.rs`.
 
 use crate::bench_table::{self, Run};
-use crate::{Outcome, shell};
+use crate::{Outcome, bench_graph, bench_trace, shell};
 use std::path::Path;
 use std::process::Command;
 
@@ -20,16 +22,31 @@ struct Choices {
 }
 
 /// What a run did.
-struct Measured {
-    verdict: String,
-    complete: u64,
-    blocked: u64,
-    seconds: f64,
-    memory_kib: u64,
+pub struct Measured {
+    /// `verified`, `incomplete`, or the kind of the violation that was found.
+    pub verdict: String,
+    /// Complete executions.
+    pub complete: u64,
+    /// Blocked executions.
+    pub blocked: u64,
+    /// CPU seconds of the exploration.
+    pub seconds: f64,
+    /// Peak memory.
+    pub memory_kib: u64,
 }
 
 /// Runs the command.
 pub fn run(args: &[String]) -> Outcome {
+    if let Some((first, rest)) = args.split_first()
+        && first == "trace"
+    {
+        return bench_trace::run(rest);
+    }
+    if let Some((first, rest)) = args.split_first()
+        && first == "graph"
+    {
+        return bench_graph::run(rest);
+    }
     let choices = parse(args)?;
     let text = std::fs::read_to_string("benchmarks/bench.csv").map_err(|e| format!("benchmarks/bench.csv: {e}"))?;
     let runs = bench_table::parse(&text).map_err(|message| format!("benchmarks/bench.csv: {message}"))?;
@@ -134,9 +151,14 @@ fn measure(selvedge: &Path, run: &Run) -> Result<Measured, String> {
     let words = check(selvedge, run);
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
-    let output = command.output().map_err(|error| shell::not_started(&command, &error))?;
+    measured(&mut command)
+}
+
+/// Runs a check that reports to standard output.
+pub fn measured(command: &mut Command) -> Result<Measured, String> {
+    let output = command.output().map_err(|error| shell::not_started(command, &error))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let missing = || format!("{} gave no report: {}", shell::shown(&command), String::from_utf8_lossy(&output.stderr));
+    let missing = || format!("{} gave no report: {}", shell::shown(command), String::from_utf8_lossy(&output.stderr));
     let number = |name: &str| field(&text, name).and_then(|value| value.parse::<f64>().ok());
     let verdict = field(&text, "verdict").ok_or_else(missing)?;
     let kind = if verdict == "violation" { field(&text, "kind").ok_or_else(missing)? } else { verdict };

@@ -23,8 +23,8 @@ Exit codes:
 
 /// Checks concurrent C and C++ programs under every schedule that matters, each once.
 ///
-/// Selvedge compiles a program with your clang and runs it in a machine of its own, under sequential consistency, in
-/// one execution for each way in which its threads can influence each other. It either finds an execution that goes
+/// Selvedge compiles a program with your clang and runs it in a machine of its own, under sequential consistency or a
+/// weaker memory model, in one execution for each way in which its threads can influence each other. It either finds an execution that goes
 /// wrong (a failed assertion, a deadlock, a data race, a memory error) and shows it step by step, or has
 /// looked at all of them.
 #[derive(Parser, Debug)]

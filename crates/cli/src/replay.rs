@@ -41,7 +41,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     }
     let sources = |file: &str| program::source(&program.directory, file);
     let layout = Layout { width: output::width(), full: args.full, sources: &sources };
-    output::print(&terminal::violation(&shown, &layout));
+    output::print(&terminal::violation(&shown, &document.model, &layout));
     Ok(Exit::Violation)
 }
 

@@ -183,8 +183,13 @@ fn a_program_in_text_form_that_breaks_the_rules() {
 #[test]
 fn options_that_are_not_there() {
     let place = Place::with("a.c", common::COUNTER);
-    place.run(&["check", "a.c", "--model", "tso"]).fails_with(2, &["tso", "available: sc"]);
-    place.run(&["check", "a.c", "--engine", "graph"]).fails_with(2, &["graph", "available: trace"]);
+    place.run(&["check", "a.c", "--model", "power"]).fails_with(2, &["power", "available: sc, tso, ra, rc11"]);
+    place.run(&["check", "a.c", "--engine", "magic"]).fails_with(2, &["magic", "available: trace, graph"]);
+    place.run(&["check", "a.c", "--engine", "trace", "--model", "tso"]).fails_with(2, &["--engine graph", "tso"]);
+    place.run(&["check", "a.c", "--engine", "graph", "--algorithm", "naive"]).fails_with(2, &["--algorithm"]);
+    place.run(&["check", "a.c", "--engine", "trace", "--jobs", "2"]).fails_with(2, &["--jobs"]);
+    place.run(&["check", "a.c", "--engine", "trace", "--estimate"]).fails_with(2, &["--engine graph"]);
+    place.run(&["check", "a.c", "--jobs", "0"]).fails_with(2, &["--jobs"]);
     place.run(&["check", "a.c", "--reductions", "purity,speed"]).fails_with(2, &["speed"]);
     place.run(&["check", "a.c", "--algorithm", "magic"]).fails_with(2, &["optimal"]);
     place.run(&["check", "a.c", "--time", "soon"]).fails_with(2, &["30s"]);

@@ -15,9 +15,8 @@ use selvedge_ir::EntityRef;
 /// With `in_place`, not those that are read again in place instead.
 pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
     let loc = graph.event(w).loc;
-    let could = |r: EventId| {
-        !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !(in_place && waits(graph, r, w))
-    };
+    let could =
+        |r: EventId| !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !(in_place && waits(graph, r, w));
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
         if graph.porf(e, w) {

@@ -14,11 +14,7 @@ use selvedge_machine::{Access, Machine, Op, Purpose, SourceSpan, Status, Stop, T
 use selvedge_trace::session::{Ending, Over, Session};
 
 /// Classifies a full graph, and reports a deadlock or a leak.
-pub fn conclude<M: Machine>(
-    runner: &mut Runner<M>,
-    graph: &Graph,
-    session: &mut Session<'_>,
-) -> Result<Ending, Over> {
+pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
     let mut waiting = 0;
     let mut cut = false;
     let mut failed = false;
@@ -69,9 +65,8 @@ fn stuck<M: Machine>(machine: &M) -> Violation {
     let mut waiting: Vec<ThreadId> = threads(machine).filter(|&t| machine.status(t) == Status::Ready).collect();
     // A thread that waits for the end of another is not the one to blame.
     waiting.sort_by_key(|&t| matches!(machine.pending(t), Op::Join { .. }));
-    let spins = |&t: &ThreadId| {
-        matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
-    };
+    let spins =
+        |&t: &ThreadId| matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }));
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();
     let to_blame = waiting.iter().filter(|t| kind == ViolationKind::Deadlock || spins(t));
@@ -99,9 +94,9 @@ fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) 
 
 /// The execution of a graph, with an event that is not executed yet at its end.
 pub fn schedule<M: Machine>(machine: &M, graph: &Graph, last: Option<EventId>) -> Schedule {
-    let order = linear::order(graph, last);
-    let choice = |e: EventId| if graph.event(e).kind == Kind::Choose { graph.event(e).value as u32 } else { 0 };
-    Schedule::record(machine, order.into_iter().map(|e| (graph.event(e).thread, choice(e))))
+    let linear = linear::order(graph, last);
+    let steps = linear.steps.into_iter().map(|e| (graph.event(e).thread, linear::choice(graph, e)));
+    Schedule { links: linear.links, ..Schedule::record(machine, steps) }
 }
 
 /// The violation that a data race is.

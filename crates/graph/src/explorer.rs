@@ -21,8 +21,8 @@
 use crate::event::EventId;
 use crate::graph::Graph;
 use crate::models::{Model, Scratch};
-use crate::request::Request;
 use crate::parallel::Crew;
+use crate::request::Request;
 use crate::runner::Runner;
 use crate::{Full, OnFull, Options, ending};
 pub use estimate::Estimate;

@@ -135,7 +135,7 @@ impl Observer for OnProgress<'_> {
 /// Estimates how much there is to explore, for at most this time; none if the program stops at once or cannot be run.
 pub fn estimate<M: Machine>(mut machine: M, options: &Options, time: Duration) -> Option<Estimate> {
     // Violations that random walks meet are for the exploration to find.
-    let limits = selvedge_trace::Options { all: true, max_executions: None, ..options.limits.clone() };
+    let limits = selvedge_trace::Options { all: true, max_executions: None, time: None, ..options.limits.clone() };
     let options = Options { limits, ..options.clone() };
     let mut quiet = OnProgress(&mut |_| {});
     let mut session = Session::new(&options.limits, &mut quiet);

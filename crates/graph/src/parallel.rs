@@ -280,7 +280,10 @@ fn merge(mut a: Exploration, b: Exploration) -> Exploration {
 }
 
 /// How another explorer's numbers of locations translate into this one's.
-pub(crate) fn translation(places: &[(Addr, u8)], mut local: impl FnMut((Addr, u8)) -> Option<LocId>) -> Option<Vec<LocId>> {
+pub(crate) fn translation(
+    places: &[(Addr, u8)],
+    mut local: impl FnMut((Addr, u8)) -> Option<LocId>,
+) -> Option<Vec<LocId>> {
     places.iter().map(|&place| local(place)).collect()
 }
 

@@ -37,7 +37,8 @@ pub fn race_with_owner(graph: &Graph, e: EventId, addr: Addr, memory: &Memory) -
     let done = own.map_or(0, |&x| graph.event(x).index);
     let ended = || {
         let last = graph.thread(owner).len() as u32 == done;
-        let joined = |j: EventId| graph.event(j).kind == Kind::Join && graph.event(j).other() == owner && graph.hb(j, e);
+        let joined =
+            |j: EventId| graph.event(j).kind == Kind::Join && graph.event(j).other() == owner && graph.hb(j, e);
         last && graph.ids().any(joined)
     };
     (seen <= done && !ended()).then_some(owner)

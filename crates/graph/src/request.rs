@@ -132,6 +132,12 @@ fn asleep(value: u64) -> u64 {
     value & u64::from(u32::MAX) & !(value >> MAX_WAITING)
 }
 
+/// Which of the threads that wait, from 0, a signal wakes that finds `old` and leaves `new`.
+pub fn woken_by_signal(old: u64, new: u64) -> u32 {
+    let woken = (new & !old) >> MAX_WAITING;
+    (asleep(old) & woken.wrapping_sub(1)).count_ones()
+}
+
 /// Whether a thread that wakes has been woken.
 pub fn was_woken(thread: ThreadId, value: u64) -> bool {
     value >> (MAX_WAITING + thread.index() % MAX_WAITING) & 1 == 1

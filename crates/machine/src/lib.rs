@@ -8,6 +8,7 @@
 //! | `memory.rs` | memory objects: bounds, liveness, initialisation, sharing, undo |
 //! | `sc.rs` | the sequentially consistent meaning of every Op, with undo |
 //! | `schedule.rs` | one execution, written down and run again |
+//! | `weak.rs` | runs an execution of a weak memory model again |
 //! | `verdict.rs` | what an engine reports |
 //! | `interp/` | the interpreter of `selvedge_ir` programs |
 
@@ -20,10 +21,11 @@ pub mod sc;
 pub mod schedule;
 pub mod stop;
 pub mod verdict;
+mod weak;
 
 pub use interp::{InterpOptions, Interpreter, LoadError};
 pub use machine::{Machine, Site, Status};
 pub use memory::{Fault, Memory};
 pub use op::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, apply_rmw, main_thread, truncate};
 pub use sc::{Done, Sc};
-pub use stop::{Bound, SourceSpan, Stop, Unsupported, Violation, ViolationKind};
+pub use stop::{Bound, BoundKind, SourceSpan, Stop, Unsupported, Violation, ViolationKind};

@@ -1,7 +1,11 @@
 //! Schedules: one execution, written down so that it can be run again.
+//!
+//! An interleaving is its steps: who goes next, and which alternative it takes. If no interleaving explains an execution
+//! because a weak memory model allows more than these, every step also says what it reads from and where its write
+//! stands in coherence order ([`Link`]); `weak.rs` runs such an execution again.
 
 use crate::sc::{Done, Sc};
-use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId};
+use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId, weak};
 
 /// One step of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +24,27 @@ pub struct Schedule {
     pub threads: Vec<Vec<u32>>,
     /// The steps.
     pub steps: Vec<ScheduleStep>,
+    /// For every step, how it is linked to others; none if that follows from the order of the steps: an interleaving.
+    pub links: Option<Vec<Link>>,
+}
+
+/// How a step is linked to others in an execution that is no interleaving: a read may read something else than what was
+/// written last. A write still comes before whoever reads from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Link {
+    /// What it reads from; none if it reads nothing.
+    pub from: Option<Source>,
+    /// The place of its write in the coherence order of the memory that it writes, from 1; 0 if it writes nothing.
+    pub place: u32,
+}
+
+/// Where a value that is read comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Source {
+    /// It was there before any step wrote.
+    Initial,
+    /// The step at this position wrote it.
+    Step(usize),
 }
 
 /// What happened in one step of a replayed schedule.
@@ -37,6 +62,10 @@ pub struct EventRecord {
     pub choice: u32,
     /// Where, and what it touches.
     pub site: Site,
+    /// How it is linked to others; nothing is said in an interleaving, where it follows from the order of the steps.
+    pub link: Link,
+    /// The coherence-last of the writes before it that are newer than what it reads: it does not see them.
+    pub missed: Option<usize>,
 }
 
 /// How a replayed schedule ended for a thread.
@@ -65,6 +94,8 @@ pub struct Replay {
     pub threads: Vec<ThreadEnd>,
     /// What the program printed.
     pub output: String,
+    /// Whether no interleaving explains it: only a weak memory model allows this execution.
+    pub weak: bool,
 }
 
 /// Why a schedule cannot be run again.
@@ -84,6 +115,14 @@ pub enum ReplayError {
         /// The thread.
         name: String,
     },
+    /// What the schedule says about a step of a weak memory model does not fit the step.
+    #[error("step {step} of the schedule does not fit: {why}; is it a schedule of another program?")]
+    Unfit {
+        /// Which step, from 1.
+        step: usize,
+        /// What does not fit.
+        why: &'static str,
+    },
 }
 
 impl Schedule {
@@ -92,7 +131,7 @@ impl Schedule {
         use selvedge_ir::EntityRef;
         let threads = (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect();
         let step = |(thread, choice)| ScheduleStep { thread: machine.thread_path(thread), choice };
-        Schedule { threads, steps: steps.map(step).collect() }
+        Schedule { threads, steps: steps.map(step).collect(), links: None }
     }
 }
 
@@ -101,13 +140,13 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
     for path in &schedule.threads {
         machine.thread_at(path);
     }
+    if let Some(links) = &schedule.links {
+        return weak::replay(machine, schedule, links);
+    }
     let mut events = Vec::new();
     let mut sc = match Sc::start(machine) {
         Ok(sc) => sc,
-        Err((stop, machine)) => {
-            let stop = Some((crate::main_thread(), stop));
-            return Ok(Replay { events, stop, threads: Vec::new(), output: machine.output().to_owned() });
-        }
+        Err((stop, machine)) => return Ok(stopped_at_start(&machine, stop)),
     };
     let mut stop = None;
     for (n, step) in schedule.steps.iter().enumerate() {
@@ -127,19 +166,31 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
             Ok(done) => (done, None),
             Err((done, stop)) => (done, Some((thread, stop))),
         };
-        events.push(EventRecord { thread, op, done, section, choice: step.choice, site });
+        let (link, missed) = (Link::default(), None);
+        events.push(EventRecord { thread, op, done, section, choice: step.choice, site, link, missed });
         if stopped.is_some() && stop.is_none() {
             stop = stopped;
         }
     }
-    let threads =
-        sc.threads().filter(|&t| sc.machine.status(t) != Status::Absent).map(|t| thread_end(&sc, t)).collect();
-    Ok(Replay { events, stop, threads, output: sc.machine.output().to_owned() })
+    Ok(Replay { events, stop, threads: ends(&sc.machine), output: sc.machine.output().to_owned(), weak: false })
 }
 
-fn thread_end<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> ThreadEnd {
-    let status = sc.machine.status(thread);
-    let waiting = (status == Status::Ready).then(|| (*sc.machine.pending(thread), sc.machine.site(thread)));
-    let spins = (status == Status::AssumeBlocked && sc.machine.spins(thread)).then(|| sc.machine.site(thread));
-    ThreadEnd { thread, name: sc.machine.thread_name(thread), status, waiting, spins }
+/// A replay that is over before the first step.
+pub(crate) fn stopped_at_start<M: Machine>(machine: &M, stop: Stop) -> Replay {
+    let stop = Some((crate::main_thread(), stop));
+    Replay { events: Vec::new(), stop, threads: Vec::new(), output: machine.output().to_owned(), weak: false }
+}
+
+/// Where the threads of a machine stand.
+pub(crate) fn ends<M: Machine>(machine: &M) -> Vec<ThreadEnd> {
+    use selvedge_ir::EntityRef;
+    let threads = (0..machine.thread_limit()).map(ThreadId::new);
+    threads.filter(|&t| machine.status(t) != Status::Absent).map(|t| thread_end(machine, t)).collect()
+}
+
+fn thread_end<M: Machine>(machine: &M, thread: ThreadId) -> ThreadEnd {
+    let status = machine.status(thread);
+    let waiting = (status == Status::Ready).then(|| (*machine.pending(thread), machine.site(thread)));
+    let spins = (status == Status::AssumeBlocked && machine.spins(thread)).then(|| machine.site(thread));
+    ThreadEnd { thread, name: machine.thread_name(thread), status, waiting, spins }
 }

@@ -133,10 +133,42 @@ pub struct Unsupported {
     pub place: SourceSpan,
 }
 
+/// What is bounded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BoundKind {
+    /// How often a loop goes round.
+    Loop {
+        /// At most so often.
+        iterations: u32,
+    },
+    /// How many steps an execution has.
+    Execution {
+        /// At most so many.
+        steps: usize,
+    },
+    /// How many instructions a thread executes without reaching another thread.
+    Local {
+        /// At most so many.
+        instructions: u64,
+    },
+    /// How deep calls nest.
+    Recursion {
+        /// At most so deep.
+        calls: usize,
+    },
+    /// How many threads there are.
+    Threads {
+        /// At most so many.
+        threads: usize,
+    },
+}
+
 /// A bound was reached: what lies behind it is not covered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Bound {
-    /// What was bounded, such as `loop at queue.c:12 to 5 iterations`.
+    /// What was bounded, and how.
+    pub kind: BoundKind,
+    /// The same in words, such as `loop at queue.c:12 to 5 iterations`.
     pub what: String,
     /// Where.
     pub place: SourceSpan,

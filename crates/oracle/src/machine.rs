@@ -10,8 +10,8 @@ use crate::litmus::{Expr, Inst, Place, Program, REGISTERS, Reg, Until, VarId};
 use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
 use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::{
-    Access, AccessKind, Addr, Bound, Cond, Fault, Machine, Memory, Op, Outcome, Purpose, Site, SourceSpan, Status,
-    Stop, ThreadId, Violation, ViolationKind, main_thread,
+    Access, AccessKind, Addr, Bound, BoundKind, Cond, Fault, Machine, Memory, Op, Outcome, Purpose, Site, SourceSpan,
+    Status, Stop, ThreadId, Violation, ViolationKind, main_thread,
 };
 
 /// Local instructions between two Ops are at most this many; a thread that makes more has reached a bound.
@@ -122,10 +122,10 @@ impl LitmusMachine {
                 Local::On => {}
                 Local::End => return Ok(()),
                 Local::Failed => return Err(self.stop(thread, ViolationKind::Assertion, "the assertion fails")),
-                Local::Bound => return Err(self.bound(thread, "loop")),
+                Local::Bound(iterations) => return Err(self.bound(thread, BoundKind::Loop { iterations })),
             }
         }
-        Err(self.bound(thread, "local instructions"))
+        Err(self.bound(thread, BoundKind::Local { instructions: MAX_LOCAL as u64 }))
     }
 
     fn wait_with(&mut self, thread: ThreadId, op: Op) -> Result<(), Stop> {
@@ -155,10 +155,11 @@ impl LitmusMachine {
         Stop::Violation(Box::new(Violation { kind, message, places: vec![(span, String::new())] }))
     }
 
-    fn bound(&mut self, thread: ThreadId, what: &str) -> Stop {
+    fn bound(&mut self, thread: ThreadId, kind: BoundKind) -> Stop {
         self.threads[thread.index()].status = Status::Stopped;
         let place = self.span(thread);
-        Stop::Bound(Box::new(Bound { what: format!("{what} at {place}"), place }))
+        let what = if matches!(kind, BoundKind::Loop { .. }) { "loop" } else { "local instructions" };
+        Stop::Bound(Box::new(Bound { kind, what: format!("{what} at {place}"), place }))
     }
 
     fn span(&self, thread: ThreadId) -> SourceSpan {
@@ -233,7 +234,8 @@ enum Local {
     On,
     End,
     Failed,
-    Bound,
+    /// A loop has gone round as often as allowed.
+    Bound(u32),
 }
 
 impl ThreadState {
@@ -282,7 +284,7 @@ impl ThreadState {
                     self.pc = here - usize::from(*count);
                 } else if again && *bound {
                     self.pc = here;
-                    return Local::Bound;
+                    return Local::Bound(u32::from(*max));
                 } else {
                     self.rounds[here] = 0;
                 }

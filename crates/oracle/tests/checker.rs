@@ -2,7 +2,7 @@
 
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{Bound, SourceSpan, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Bound, BoundKind, SourceSpan, ThreadId, Violation, ViolationKind};
 use selvedge_oracle::check::{Explored, Mode, Subject, compare};
 use selvedge_oracle::fuzz::{Plan, fuzz};
 use selvedge_oracle::{Enumeration, LitmusMachine, Program, enumerate};
@@ -41,7 +41,9 @@ fn perfect(program: &Program) -> Explored {
             result.violations.push(Found { violation, schedule: schedule() });
         }
         for what in class.ending.bounds.clone() {
-            result.bounds.push((Bound { what, place: SourceSpan::default() }, 1));
+            result
+                .bounds
+                .push((Bound { kind: BoundKind::Loop { iterations: 1 }, what, place: SourceSpan::default() }, 1));
         }
     }
     explored.result = result;
@@ -104,7 +106,8 @@ fn wrong_verdicts_are_noticed() {
         })
     };
     assert_eq!(with(ViolationKind::Deadlock), Some(Subject::Violations));
-    let bound = Bound { what: "loop".to_owned(), place: SourceSpan::default() };
+    let bound =
+        Bound { kind: BoundKind::Loop { iterations: 1 }, what: "loop".to_owned(), place: SourceSpan::default() };
     assert_eq!(spoilt(|explored| explored.result.bounds.push((bound.clone(), 1))), Some(Subject::Bounds));
 }
 

@@ -1,19 +1,21 @@
-//! The happens-before graph of an execution, for Graphviz.
+//! The graph of an execution, for Graphviz.
 //!
-//! One column per thread, steps from top to bottom; solid grey edges are the order within a thread, the others say why a
-//! step comes after another ([`crate::edges`]). What follows from these by transitivity is not drawn.
+//! One column per thread, steps from top to bottom, with values, memory orders and source lines; solid grey edges are the
+//! order within a thread, the others say why a step comes after another ([`crate::edges`]): who reads from whom (`rf`),
+//! who overwrites what somebody wrote (`co`) or read (`fr`), and so on. If no interleaving explains the execution, these
+//! edges have a cycle, and reads that miss a newer write are filled.
 
 use crate::edges::{Why, edges};
 use crate::fold;
 use crate::words::{self, Names};
-use selvedge_machine::schedule::Replay;
+use selvedge_machine::schedule::{Replay, Source};
 use selvedge_machine::{ThreadId, Violation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The graph as a DOT document.
 pub fn render(replay: &Replay, violation: &Violation) -> String {
-    let names = Names::of(replay);
+    let names = Names::of(replay).with_orders();
     let culprits = fold::culprits(replay, violation);
     let mut columns: BTreeMap<ThreadId, Vec<usize>> = BTreeMap::new();
     for (n, event) in replay.events.iter().enumerate() {
@@ -28,9 +30,13 @@ pub fn render(replay: &Replay, violation: &Violation) -> String {
         line(&mut out, format_args!("  subgraph cluster_{thread} {{\n    label={};", quote(&names.thread(*thread))));
         for &n in steps {
             let event = &replay.events[n];
-            let text = format!("{}: {}\n{}", n + 1, words::describe(event, &names).join("\n"), event.site.span);
+            let what = words::describe(event, &names).join("\n");
+            // What another step wrote has an edge; what was there at first has none.
+            let initial = if event.link.from == Some(Source::Initial) { " (initial value)" } else { "" };
+            let text = format!("{}: {what}{initial}\n{}", n + 1, event.site.span);
             let color = if culprits.contains(&n) { ", color=red, penwidth=2" } else { "" };
-            line(&mut out, format_args!("    e{n} [label={}{color}];", quote(&text)));
+            let misses = if event.missed.is_some() { ", style=\"rounded,filled\", fillcolor=lightyellow" } else { "" };
+            line(&mut out, format_args!("    e{n} [label={}{color}{misses}];", quote(&text)));
         }
         for pair in steps.windows(2) {
             line(&mut out, format_args!("    e{} -> e{} [color=gray, weight=10];", pair[0], pair[1]));
@@ -40,6 +46,8 @@ pub fn render(replay: &Replay, violation: &Violation) -> String {
     for edge in edges(replay) {
         let style = match edge.why {
             Why::ReadsFrom => "color=darkgreen, fontcolor=darkgreen",
+            Why::Coherence => "color=orange, fontcolor=orange",
+            Why::FromRead => "color=red, fontcolor=red, style=dashed",
             Why::Lock => "color=blue, fontcolor=blue",
             Why::Spawn | Why::Join => "style=dashed",
             Why::Signal => "color=purple, fontcolor=purple",

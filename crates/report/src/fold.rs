@@ -10,8 +10,9 @@
 //! - *What was overtaken*, if more than [`LONG`] steps are left: of the reads of one object by one thread only the last is
 //!   shown, and likewise of its writes. They are the ones that led to where the execution ended.
 //!
-//! Nothing is folded that would save less than [`MIN_FOLD`] lines.
+//! What shows that no interleaving explains an execution is never folded. Nothing is folded that would save less than [`MIN_FOLD`] lines.
 
+use crate::weak;
 use crate::words::{self, Names};
 use selvedge_machine::schedule::{EventRecord, Replay};
 use selvedge_machine::{Access, Done, Op, Purpose, SourceSpan, Status, ThreadId, Violation, ViolationKind};
@@ -47,6 +48,9 @@ pub fn fold(replay: &Replay, violation: &Violation) -> Vec<Part> {
     }
     if hide.iter().filter(|hidden| !**hidden).count() > LONG {
         hide_overtaken(replay, &mut hide);
+    }
+    if replay.weak {
+        weak::telling(replay).into_iter().for_each(|n| hide[n] = false);
     }
     let mut parts = Vec::new();
     let mut run = Vec::new();

@@ -9,11 +9,13 @@
 //! ```
 //!
 //! A `>` marks a context switch: the step was made by another thread than the one before it. A `*` marks the steps that
-//! the violation is about. What a thread was doing when the execution ended follows behind the last step.
+//! the violation is about. If no interleaving explains the execution, a read also says what it reads from (`<-`), and what
+//! it does not see (`!`). What a thread was doing when the execution ended follows behind the last step.
 
 use crate::fold::{self, Part};
 use crate::style;
 use crate::verdict::plural;
+use crate::weak;
 use crate::words::{self, Names};
 use anstyle::Style;
 use selvedge_machine::schedule::Replay;
@@ -80,6 +82,7 @@ fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -
                 let mark = if culprits.contains(n) { Mark::Culprit } else { Mark::Plain };
                 let text = match failed == Some(*n) {
                     true => words::describe_failed(event, names),
+                    false if replay.weak => describe_weak(replay, *n, names),
                     false => words::describe(event, names),
                 };
                 Row {
@@ -98,6 +101,17 @@ fn rows(replay: &Replay, violation: &Violation, parts: &[Part], names: &Names) -
     }
     rows.extend(end_rows(replay, violation, &short, names));
     rows
+}
+
+/// A step of an execution that no interleaving explains, with what it reads from and what it misses.
+fn describe_weak(replay: &Replay, n: usize, names: &Names) -> Vec<String> {
+    let event = &replay.events[n];
+    let mut text = words::describe(event, names);
+    if let (Some(first), Some(source)) = (text.first_mut(), weak::source(event)) {
+        *first = format!("{first} {source}");
+    }
+    text.extend(weak::notes(replay, n, names));
+    text
 }
 
 /// The step that could not be made because of what it would have touched: it is the last of its thread.

@@ -3,8 +3,9 @@
 //! There is one format for both, so that whatever a script was given can be replayed. `docs/json-schema.md` describes it;
 //! [`VERSION`] changes when a field changes its meaning or goes away, not when one is added.
 
-use crate::verdict::{Program, RunOptions, Verdict};
-use selvedge_machine::schedule::{Schedule, ScheduleStep};
+use crate::events;
+use crate::verdict::{Program, RunOptions, Shown, Verdict};
+use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
 use selvedge_machine::verdict::Found;
 use selvedge_machine::{SourceSpan, Violation, ViolationKind};
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ struct Executions {
 #[derive(Debug, Deserialize)]
 pub struct Document {
     version: u32,
+    /// The memory model.
+    #[serde(default)]
+    pub model: String,
     /// The program.
     pub program: Program,
     /// What had been chosen.
@@ -65,6 +69,11 @@ struct Entry {
     message: String,
     locations: Vec<Location>,
     schedule: WrittenSchedule,
+    /// What the steps did; for readers, not for `replay`.
+    #[serde(default, skip_deserializing)]
+    events: Vec<Box<RawValue>>,
+    #[serde(default, skip_deserializing)]
+    edges: Vec<Box<RawValue>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -86,6 +95,12 @@ struct WrittenSchedule {
     threads: Box<RawValue>,
     /// `[[0,0],[1,0]]`.
     steps: Box<RawValue>,
+    /// If it is no interleaving, what every step reads from: `[null,0,1]` is nothing, the initial value, the first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reads_from: Option<Box<RawValue>>,
+    /// And the place of every step's write in coherence order: `[1,0,0]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    coherence: Option<Box<RawValue>>,
 }
 
 /// Why a report cannot be replayed.
@@ -144,7 +159,7 @@ pub fn render(verdict: &Verdict) -> String {
         reductions: question.reductions.clone(),
         not_covered: verdict.not_covered(),
         notes: verdict.exploration.notes.clone(),
-        violations: e.violations.iter().map(write_violation).collect(),
+        violations: e.violations.iter().enumerate().map(|(n, v)| write_violation(v, verdict.shown.get(n))).collect(),
         longest_execution: e.longest,
         steps: e.steps,
         program: question.program.clone(),
@@ -153,7 +168,7 @@ pub fn render(verdict: &Verdict) -> String {
     serde_json::to_string_pretty(&report).expect("a report has nothing that JSON cannot express") + "\n"
 }
 
-fn write_violation(found: &Found) -> Entry {
+fn write_violation(found: &Found, shown: Option<&Shown>) -> Entry {
     let v = &found.violation;
     let location = |(span, note): &(SourceSpan, String)| Location {
         file: span.file.clone(),
@@ -162,11 +177,14 @@ fn write_violation(found: &Found) -> Entry {
         function: span.function.clone(),
         note: note.clone(),
     };
+    let (events, edges) = shown.and_then(|shown| shown.replay.as_ref().ok()).map(events::of).unwrap_or_default();
     Entry {
         kind: v.kind.name().to_owned(),
         message: v.message.clone(),
         locations: v.places.iter().map(location).collect(),
         schedule: write_schedule(&found.schedule),
+        events: events.iter().map(raw).collect(),
+        edges: edges.iter().map(raw).collect(),
     }
 }
 
@@ -179,11 +197,27 @@ fn write_schedule(schedule: &Schedule) -> WrittenSchedule {
         })
     };
     let steps: Vec<(usize, u32)> = schedule.steps.iter().map(|step| (index_of(&step.thread), step.choice)).collect();
-    WrittenSchedule { threads: raw(&threads), steps: raw(&steps) }
+    let links = schedule.links.as_ref();
+    let reads_from = |links: &Vec<Link>| raw(&links.iter().map(|l| l.from.map(source_number)).collect::<Vec<_>>());
+    let coherence = |links: &Vec<Link>| raw(&links.iter().map(|link| link.place).collect::<Vec<_>>());
+    WrittenSchedule {
+        threads: raw(&threads),
+        steps: raw(&steps),
+        reads_from: links.map(reads_from),
+        coherence: links.map(coherence),
+    }
 }
 
-fn raw(list: &impl Serialize) -> Box<RawValue> {
-    serde_json::value::to_raw_value(list).expect("lists of numbers are valid JSON")
+/// The number of a step, from 1; 0 for the initial value.
+fn source_number(source: Source) -> usize {
+    match source {
+        Source::Initial => 0,
+        Source::Step(n) => n + 1,
+    }
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("what is written can be expressed in JSON")
 }
 
 /// Reads a report back.
@@ -239,7 +273,24 @@ fn read_schedule(written: &WrittenSchedule) -> Result<Schedule, ReadError> {
         Ok(ScheduleStep { thread: path.clone(), choice })
     };
     let steps = steps.iter().enumerate().map(step).collect::<Result<_, _>>()?;
-    Ok(Schedule { threads, steps })
+    Ok(Schedule { threads, steps, links: read_links(written)? })
+}
+
+fn read_links(written: &WrittenSchedule) -> Result<Option<Vec<Link>>, ReadError> {
+    let (reads_from, coherence) = match (&written.reads_from, &written.coherence) {
+        (None, None) => return Ok(None),
+        (Some(reads_from), Some(coherence)) => (reads_from, coherence),
+        _ => return Err(ReadError::Syntax("of reads_from and coherence one is missing".to_owned())),
+    };
+    let syntax = |error: serde_json::Error| ReadError::Syntax(error.to_string());
+    let reads_from: Vec<Option<usize>> = serde_json::from_str(reads_from.get()).map_err(syntax)?;
+    let coherence: Vec<u32> = serde_json::from_str(coherence.get()).map_err(syntax)?;
+    if reads_from.len() != coherence.len() {
+        return Err(ReadError::Syntax("reads_from and coherence are not of the same length".to_owned()));
+    }
+    let source = |number: usize| number.checked_sub(1).map_or(Source::Initial, Source::Step);
+    let links = reads_from.into_iter().zip(coherence);
+    Ok(Some(links.map(|(from, place)| Link { from: from.map(source), place }).collect()))
 }
 
 /// A hash of a program's text (64-bit FNV-1a), to notice that a schedule belongs to another program.

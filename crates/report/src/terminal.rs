@@ -6,12 +6,13 @@
 
 use crate::snippet::{self, Sources};
 use crate::style::{self, paint};
-use crate::verdict::{Answer, Question, Shown, Verdict, plural};
+use crate::verdict::{Answer, Question, Shown, Verdict, model_name, plural};
 use crate::words::Names;
-use crate::{interleaving, waiting};
+use crate::{interleaving, waiting, weak};
 use annotate_snippets::Level;
-use selvedge_machine::Unsupported;
+use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::Interruption;
+use selvedge_machine::{Bound, BoundKind, Unsupported};
 use std::fmt::Write;
 
 /// How to lay out a report.
@@ -36,7 +37,7 @@ pub fn render(verdict: &Verdict, trace: Option<&str>, layout: &Layout) -> String
     let mut out = String::new();
     let several = verdict.shown.len() > 1;
     for (n, shown) in verdict.shown.iter().enumerate() {
-        out.push_str(&violation(shown, layout));
+        out.push_str(&violation(shown, &verdict.question.model, layout));
         if let Some(trace) = trace {
             let which = if several { format!(" --violation {}", n + 1) } else { String::new() };
             heading(&mut out, "Replay", &format!("selvedge replay {}{which}", shell_word(trace)));
@@ -67,8 +68,8 @@ pub fn brief(verdict: &Verdict) -> String {
     out + &headline(verdict) + "\n"
 }
 
-/// A violation with the execution that shows it.
-pub fn violation(shown: &Shown, layout: &Layout) -> String {
+/// A violation with the execution that shows it, found under a memory model.
+pub fn violation(shown: &Shown, model: &str, layout: &Layout) -> String {
     let v = &shown.violation;
     let kind = v.kind.name();
     let mut out = snippet::render(Level::ERROR, Some(kind), &v.message, &v.places, layout.width, layout.sources);
@@ -83,19 +84,32 @@ pub fn violation(shown: &Shown, layout: &Layout) -> String {
     if replay.events.is_empty() {
         heading(&mut out, "Interleaving", "none: it happens before any step that another thread could notice");
     } else {
-        let steps = plural(replay.events.len() as u64, "step");
-        let switches = match interleaving::context_switches(replay) {
-            1 => "1 context switch".to_owned(),
-            n => format!("{n} context switches"),
-        };
-        heading(&mut out, "Interleaving", &format!("{steps}, {switches} (>)"));
+        execution(&mut out, replay, model);
         out.push_str(&interleaving::render(replay, v, layout.width, layout.full));
     }
-    let blocked = if replay.stop.is_none() { waiting::describe(replay, &Names::of(replay)) } else { Vec::new() };
+    let names = Names::of(replay);
+    if replay.weak {
+        let why = "No interleaving explains it, since each of these steps would have to come before the next";
+        section(&mut out, why, "", weak::explain(replay, &names).iter().map(String::as_str));
+    }
+    let blocked = if replay.stop.is_none() { waiting::describe(replay, &names) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
     out.push('\n');
     out
+}
+
+/// What the list of steps is.
+fn execution(out: &mut String, replay: &Replay, model: &str) {
+    if replay.weak {
+        return heading(out, "Execution", &weak::heading(replay, model));
+    }
+    let steps = plural(replay.events.len() as u64, "step");
+    let switches = match interleaving::context_switches(replay) {
+        1 => "1 context switch".to_owned(),
+        n => format!("{n} context switches"),
+    };
+    heading(out, "Interleaving", &format!("{steps}, {switches} (>)"));
 }
 
 /// Something that cannot be executed, at its place in the source.
@@ -134,10 +148,29 @@ fn headline(verdict: &Verdict) -> String {
             format!("{} {} found", paint(style::BAD, "violation:"), plural(e.violations.len() as u64, noun))
         }
         Answer::Verified => {
-            let bounded = if e.bounds.is_empty() { "" } else { " within the bounds" };
-            format!("{} no violation in any execution{bounded}", paint(style::GOOD, "verified:"))
+            format!("{} {}", paint(style::GOOD, "verified:"), within(&e.bounds))
         }
         Answer::Incomplete => format!("{} {}", paint(style::WARN, "incomplete:"), incomplete_because(verdict)),
+    }
+}
+
+/// What was verified, up to the bounds of loops.
+fn within(bounds: &[(Bound, u64)]) -> String {
+    let mut loops: Vec<(u32, String)> = Vec::new();
+    for (bound, _) in bounds {
+        if let BoundKind::Loop { iterations } = bound.kind {
+            loops.push((iterations, bound.place.to_string()));
+        }
+    }
+    loops.sort();
+    loops.dedup();
+    match &loops[..] {
+        [] => "no violation in any execution".to_owned(),
+        [(n, place)] => format!("no error up to {} of the loop at {place}", plural(u64::from(*n), "iteration")),
+        [(n, place), others @ ..] => {
+            let others = plural(others.len() as u64, "other loop");
+            format!("no error up to {} of the loop at {place} and {others}", plural(u64::from(*n), "iteration"))
+        }
     }
 }
 
@@ -156,10 +189,7 @@ fn incomplete_because(verdict: &Verdict) -> String {
 }
 
 fn asked(question: &Question) -> String {
-    let model = match question.model.as_str() {
-        "sc" => "sequential consistency",
-        other => other,
-    };
+    let model = model_name(&question.model);
     let reductions = match question.reductions.as_slice() {
         [] => "no further reductions".to_owned(),
         list => format!("reductions {}", list.join(", ")),

@@ -9,9 +9,9 @@
 //! executions, length of an execution, an interruption, something that cannot be executed) makes the answer
 //! *incomplete*.
 
-use selvedge_machine::Violation;
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::{Exploration, Interruption};
+use selvedge_machine::{BoundKind, Violation};
 use serde::{Deserialize, Serialize};
 
 /// The three answers.
@@ -158,7 +158,7 @@ impl Verdict {
             Answer::Violation
         } else if self.failure.is_some() || e.unsupported.is_some() || e.interruption.is_some() {
             Answer::Incomplete
-        } else if e.bounds.iter().all(|(bound, _)| self.is_asked_for(&bound.what)) {
+        } else if e.bounds.iter().all(|(bound, _)| self.is_asked_for(bound.kind)) {
             Answer::Verified
         } else {
             Answer::Incomplete
@@ -184,8 +184,8 @@ impl Verdict {
         list
     }
 
-    fn is_asked_for(&self, what: &str) -> bool {
-        self.question.options.unroll.is_some() && what.starts_with("loop")
+    fn is_asked_for(&self, kind: BoundKind) -> bool {
+        self.question.options.unroll.is_some() && matches!(kind, BoundKind::Loop { .. })
     }
 
     fn interruption_in_words(&self, why: Interruption) -> String {
@@ -216,6 +216,17 @@ impl Verdict {
             list.push("deadlocks (--no-deadlocks)".to_owned());
         }
         list
+    }
+}
+
+/// A memory model's name for people.
+pub fn model_name(model: &str) -> &str {
+    match model {
+        "sc" => "sequential consistency",
+        "tso" => "x86-TSO",
+        "ra" => "release/acquire",
+        "rc11" => "RC11",
+        other => other,
     }
 }
 

@@ -10,9 +10,11 @@
 //! | threads | `create worker#2`, `join worker#2` |
 //! | condition variables | `wait on c`, `woken on c`, `signal c (wakes nobody)` |
 //!
+//! If no interleaving explains the execution, accesses have their memory orders: `x = 1 [relaxed]`.
+//!
 //! An access is named as the source names it; where debug information does not say, by its address.
 
-use selvedge_ir::{CmpOp, RmwOp};
+use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::schedule::{EventRecord, Replay};
 use selvedge_machine::{Access, AccessKind, Addr, Cond, Done, Op, Purpose, Site, ThreadId};
 use std::collections::HashMap;
@@ -20,6 +22,8 @@ use std::collections::HashMap;
 /// The names of an execution's threads and of the addresses that it touches.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
+    /// Whether memory orders are worth a word: they are if no interleaving explains the execution.
+    orders: bool,
     threads: HashMap<ThreadId, String>,
     objects: HashMap<Addr, String>,
 }
@@ -37,7 +41,7 @@ impl Names {
                 objects.entry(addr).or_insert_with(|| site.object.clone());
             }
         }
-        Names { threads, objects }
+        Names { orders: replay.weak, threads, objects }
     }
 
     /// A thread's name for people.
@@ -48,6 +52,11 @@ impl Names {
     /// What an address is called, where a site does not say.
     pub fn object(&self, addr: Addr) -> String {
         self.objects.get(&addr).cloned().unwrap_or_else(|| addr.to_string())
+    }
+
+    /// The same, with memory orders.
+    pub fn with_orders(self) -> Names {
+        Names { orders: true, ..self }
     }
 
     fn object_at(&self, addr: Addr, site: &Site) -> String {
@@ -92,7 +101,10 @@ fn describe_op(event: &EventRecord, names: &Names) -> String {
     let (done, site) = (event.done, &event.site);
     match &event.op {
         Op::Access(access) if access.purpose == Purpose::Data => {
-            let text = describe_data(access, done, site, &names.object_at(access.addr, site));
+            let mut text = describe_data(access, done, site, &names.object_at(access.addr, site));
+            if names.orders && access.order.is_atomic() {
+                text = format!("{text} [{}]", order(access, done));
+            }
             if site.call.is_empty() { text } else { format!("{text} [{}]", site.call) }
         }
         Op::Access(access) => describe_sync(access, done, site, &names.object_at(access.addr, site)),
@@ -111,6 +123,22 @@ fn describe_op(event: &EventRecord, names: &Names) -> String {
         Op::Free { addr, .. } => format!("free {}", names.object_at(*addr, site)),
         Op::AtomicBegin => "atomic section".to_owned(),
         Op::AtomicEnd => "end of atomic section".to_owned(),
+    }
+}
+
+/// The memory order of an access in the words of C: that of failure, if it is a compare-and-exchange that failed.
+pub fn order(access: &Access, done: Done) -> &'static str {
+    let order = match access.kind {
+        AccessKind::Cas { failure, .. } if done.new.is_none() => failure,
+        _ => access.order,
+    };
+    match order {
+        Order::Plain => "plain",
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcqRel => "acq_rel",
+        Order::SeqCst => "seq_cst",
     }
 }
 

@@ -7,7 +7,7 @@ use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::{Exploration, Interruption};
 use selvedge_machine::{
-    AccessKind, Addr, Bound, Done, Op, Site, SourceSpan, Status, Stop, Unsupported, Violation, ViolationKind,
+    AccessKind, Addr, Bound, BoundKind, Done, Op, Site, SourceSpan, Status, Stop, Unsupported, Violation, ViolationKind,
 };
 use selvedge_report::verdict::RunOptions;
 use selvedge_report::{Layout, Verdict, interleaving, terminal};
@@ -44,6 +44,19 @@ fn a_deadlock_says_who_holds_what() {
 }
 
 #[test]
+fn an_execution_that_no_interleaving_explains_says_what_reads_miss_and_why() {
+    insta::assert_snapshot!(show(&store_buffering(), &layout()));
+}
+
+#[test]
+fn a_write_that_is_listed_behind_its_overwriter_says_so() {
+    let (replay, v) = crossed_writes();
+    insta::assert_snapshot!(plain(&interleaving::render(&replay, &v, 100, false)));
+    let explained = selvedge_report::weak::explain(&replay, &selvedge_report::words::Names::of(&replay));
+    assert_eq!(explained.len(), 5, "two threads, two steps each, and the first one again: {explained:#?}");
+}
+
+#[test]
 fn places_without_source_are_shown_without_code() {
     let layout = Layout { sources: &|_| None, ..layout() };
     insta::assert_snapshot!(show(&race(), &layout));
@@ -63,7 +76,11 @@ fn a_terminal_of_middling_width_gets_a_table_with_wrapped_cells() {
 
 #[test]
 fn success_says_what_was_proved_and_what_was_not_covered() {
-    let bound = Bound { what: "loop at counter.c:7:3 to 5 iterations".into(), place: span(7, 3) };
+    let bound = Bound {
+        kind: BoundKind::Loop { iterations: 5 },
+        what: "loop at counter.c:7:3 to 5 iterations".into(),
+        place: span(7, 3),
+    };
     let mut verdict = success(Exploration {
         complete: 24,
         blocked: 3,
@@ -212,6 +229,6 @@ fn control_characters_of_the_program_do_not_reach_the_terminal() {
     if let Ok(replay) = &mut verdict.shown[0].replay {
         replay.output = "\u{1b}[2Jboo".into();
     }
-    let text = terminal::violation(&verdict.shown[0], &layout());
+    let text = terminal::violation(&verdict.shown[0], "sc", &layout());
     assert!(text.contains("\u{fffd}[2Jboo"), "{text}");
 }

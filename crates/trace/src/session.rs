@@ -4,7 +4,7 @@ use crate::Options;
 use rustc_hash::FxHashSet;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::verdict::{Exploration, Found, Interruption, Progress};
-use selvedge_machine::{Bound, Machine, SourceSpan, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Bound, BoundKind, Machine, SourceSpan, Stop, ThreadId, Violation, ViolationKind};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -149,7 +149,8 @@ impl<'a> Session<'a> {
         let place = machine.site(thread).span;
         let name = machine.thread_name(thread);
         let what = format!("executions to {} steps ({name} may never end)", self.options.max_events);
-        self.bounded(Bound { what, place });
+        let kind = BoundKind::Execution { steps: self.options.max_events };
+        self.bounded(Bound { kind, what, place });
         self.interrupted(Interruption::MaxEvents)
     }
 

@@ -123,9 +123,9 @@ pub fn loop_position(module: &Module, func: &Function, header: Block) -> LocId {
     locs.into_iter().find(|&loc| module.locs[loc].line > 0).unwrap_or(func.loc)
 }
 
-/// The blocks of the loop from which a block can be reached within an iteration, the block itself not included unless it
-/// lies on an inner cycle.
-fn blocks_before(context: &Context<'_>, block: Block) -> Vec<Block> {
+/// The blocks of the loop from which a block can be reached within an iteration along certain edges, the block itself not
+/// included unless it lies on an inner cycle of them.
+fn blocks_before(context: &Context<'_>, block: Block, along: impl Fn(Block, Block) -> bool) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let mut work = vec![block];
     while let Some(block) = work.pop() {
@@ -133,7 +133,7 @@ fn blocks_before(context: &Context<'_>, block: Block) -> Vec<Block> {
             continue;
         }
         for &pred in context.cfg.preds(block) {
-            if context.this.contains(pred) && !found.contains(&pred) {
+            if context.this.contains(pred) && along(pred, block) && !found.contains(&pred) {
                 found.push(pred);
                 work.push(pred);
             }
@@ -143,7 +143,7 @@ fn blocks_before(context: &Context<'_>, block: Block) -> Vec<Block> {
 }
 
 fn inner_back_edge_reaches(context: &Context<'_>, block: Block) -> bool {
-    let mut targets = blocks_before(context, block);
+    let mut targets = blocks_before(context, block, |_, _| true);
     targets.push(block);
     let is_target = |to: Block, from: Block| context.is_inner_back_edge(from, to);
     targets
@@ -151,11 +151,12 @@ fn inner_back_edge_reaches(context: &Context<'_>, block: Block) -> bool {
         .any(|&to| context.cfg.preds(to).iter().any(|&from| context.this.contains(from) && is_target(to, from)))
 }
 
-/// Whether an iteration has read something when it comes to a place, other than by the instruction in front of it.
+/// Whether an iteration has read something when it comes to a place, other than by the instruction in front of it. If it
+/// has gone round an inner loop it is not cut off there, and what it read in that loop does not count.
 fn reads_before(context: &Context<'_>, place: Place) -> bool {
     let func = context.func;
     let reads = |&inst: &Inst| may_read(context.module, &func.insts[inst].kind);
-    let before = blocks_before(context, place.block());
+    let before = blocks_before(context, place.block(), |from, to| !context.is_inner_back_edge(from, to));
     let own = &func.blocks[place.block()].insts[..place.index(func)];
     let own = if matches!(place, Place::After(..)) { &own[..own.len() - 1] } else { own };
     before.iter().any(|&block| func.blocks[block].insts.iter().any(reads)) || own.iter().any(reads)

@@ -2,7 +2,9 @@
 //!
 //! The theorem is about reads. Read-modify-writes that wait (locks, semaphores, an exchange that is repeated until it
 //! succeeds) are kept out of the graph as long as they would have to wait, so that at most one of them at a time, by a
-//! backward revisit, is in the graph and waits.
+//! backward revisit, is in the graph and waits. If a write lets it go that another read-modify-write reads from as well,
+//! which one comes first would have to be explored, with whatever else could come in between: reads of the location are
+//! not read again in place then.
 //!
 //! In-place revisits are right if the writes of the location are ordered by program order and reads-from. Where they turn
 //! out not to be, the exploration starts again, and reads of that location are not read again in place.
@@ -23,6 +25,10 @@ pub(crate) struct Habits {
     pub plain: bool,
     /// Some read of it waits for a condition.
     pub awaited: bool,
+    /// So does some read-modify-write of it, and not to confirm a speculative read.
+    pub awaited_rmw: bool,
+    /// A read-modify-write that waited and another one have been let go by the same write.
+    pub contended: bool,
     /// Some of its writes are not ordered by program order and reads-from.
     pub unordered: bool,
     /// Some read of it is speculative.
@@ -35,7 +41,7 @@ pub(crate) struct Habits {
 impl Habits {
     /// Whether reads may be read again in place: only if writes are ordered.
     fn in_place(self) -> bool {
-        !((self.awaited || self.speculative) && self.unordered)
+        !((self.awaited || self.speculative) && self.unordered) && !self.contended
     }
 
     /// Adds what others know.
@@ -45,11 +51,13 @@ impl Habits {
         self.unordered |= other.unordered;
         self.speculative |= other.speculative;
         self.irregular |= other.irregular;
+        self.awaited_rmw |= other.awaited_rmw;
+        self.contended |= other.contended;
     }
 
-    /// Whether speculative reads are treated as such.
+    /// Whether speculative reads are treated as such. The theorem does not know read-modify-writes that wait.
     pub fn speculates(self) -> bool {
-        self.in_place() && !self.irregular
+        self.in_place() && !self.irregular && !self.awaited_rmw
     }
 }
 
@@ -61,21 +69,33 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
     pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
-        let before = (self.in_place(loc), self.speculates(loc));
+        let before = self.given_up(loc);
         change(&mut self.habits[loc.index()]);
-        let now = (self.in_place(loc), self.speculates(loc));
+        let now = self.given_up(loc);
         if before == now {
             return;
         }
         self.restart = true;
         let object = self.name(loc);
         let note = match before.0 == now.0 {
-            true => format!("speculative reads of {object} are explored like others: Definition 4 does not hold for it"),
+            true => {
+                format!("speculative reads of {object} are explored like others: Definition 4 does not hold for it")
+            }
+            false if self.habits[loc.index()].contended => {
+                format!("reads of {object} are not read again in place: exchanges wait and compete for its value")
+            }
             false => format!("reads of {object} are not read again in place: its writes are not ordered"),
         };
         if !self.session.result.notes.contains(&note) {
             self.session.result.notes.push(note);
         }
+    }
+
+    /// Whether reads of a location could have been read again in place, and speculative reads treated as such.
+    fn given_up(&self, loc: LocId) -> (bool, bool) {
+        let (reductions, habits) = (self.options.reductions, self.habits[loc.index()]);
+        let speculates = !habits.speculative || habits.speculates();
+        (reductions.in_place && !habits.in_place(), reductions.speculative && !speculates)
     }
 
     /// A location in the words of the program, if some thread stands at an access to it.
@@ -92,9 +112,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Notes how a location is read.
-    pub(super) fn note_read(&mut self, loc: LocId, access: &Access) {
+    pub(super) fn note_read(&mut self, loc: LocId, access: &Access, confirms: bool) {
         if access.until.is_some() {
-            self.note(loc, |habits| habits.awaited = true);
+            self.note(loc, |habits| {
+                habits.awaited = true;
+                habits.awaited_rmw |= !confirms && !matches!(access.kind, AccessKind::Load);
+            });
         }
         if access.speculative.is_some() {
             self.note(loc, |habits| habits.speculative = true);
@@ -139,17 +162,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return Ok(Go::On);
         }
         self.catch_up()?;
-        let mut taken = false;
         for r in waiting {
             let request = self.pending_request(self.graph().event(r).thread);
             self.frame().graph.reread(r, write);
             let flags = self.value_has_changed(r, &request);
             if flags.exclusive && !flags.blocked {
-                if taken {
-                    // Two read-modify-writes cannot both read from it: which one does would have to be explored.
-                    self.note(loc, |habits| (habits.awaited, habits.unordered) = (true, true));
+                let graph = self.graph();
+                let takes = |&x: &EventId| x != r && graph.event(x).rf == write && graph.event(x).exclusive;
+                if graph.location(loc).reads.iter().any(takes) {
+                    self.note(loc, |habits| habits.contended = true);
                 }
-                taken = true;
             }
             self.has_read(r, &request)?;
         }

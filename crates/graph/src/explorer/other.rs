@@ -43,7 +43,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// The program does something that this engine cannot run.
     pub(super) fn unsupported(&mut self, thread: ThreadId, what: &str) -> Result<Go, Over> {
-        let feature = format!("{what} under the graph engine (`--engine trace` can run it, under sequential consistency)");
+        let feature =
+            format!("{what} under the graph engine (`--engine trace` can run it, under sequential consistency)");
         let place = self.runner.machine.site(thread).span;
         self.stopped(Stop::Unsupported(Box::new(Unsupported { feature, place })))?;
         Ok(Go::Back)

@@ -117,7 +117,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             confirms: access.confirms,
             ..draft
         });
-        self.note_read(loc, access);
+        self.note_read(loc, access, only.is_some());
         let lowest = self.lower_bound(e);
         for position in lowest..=newest {
             let graph = self.graph();

@@ -111,9 +111,7 @@ impl Psc<'_> {
     /// psc_base.
     fn base(&self, a: EventId, b: EventId) -> bool {
         let fence = |e: EventId| self.graph.event(e).kind == Kind::Fence;
-        let ends = |x: EventId| {
-            self.scb(x, b) || fence(b) && self.graph.ids().any(|y| self.hb(y, b) && self.scb(x, y))
-        };
+        let ends = |x: EventId| self.scb(x, b) || fence(b) && self.graph.ids().any(|y| self.hb(y, b) && self.scb(x, y));
         ends(a) || fence(a) && self.graph.ids().any(|x| self.hb(a, x) && ends(x))
     }
 
@@ -133,12 +131,20 @@ impl Psc<'_> {
         self.same_location(x, y) && self.graph.event(y).is_write() && self.graph.position(x) < self.graph.position(y)
     }
 
-    /// po|≠loc ; hb ; po|≠loc: through the first event after `x` and the last before `y` at other locations.
+    /// po|≠loc ; hb ; po|≠loc: through the first event after `x` and the last before `y` at other locations. The end of a
+    /// thread, which every join of it comes after, counts as an event of it; and so does its beginning, which comes after
+    /// its creation.
     fn around(&self, x: EventId, y: EventId) -> bool {
         let (a, b) = (self.graph.event(x), self.graph.event(y));
         let after = self.graph.thread(a.thread)[a.index as usize..].iter().find(|&&n| !self.same_location(x, n));
         let before = self.graph.thread(b.thread)[..b.index as usize - 1].iter().rfind(|&&n| !self.same_location(y, n));
-        matches!((after, before), (Some(&after), Some(&before)) if self.hb_or_same(after, before))
+        let Some(before) = before.copied().or(self.graph.birth(b.thread)) else { return false };
+        match after {
+            Some(&after) => self.hb_or_same(after, before),
+            None => self.graph.ids().any(|j| {
+                let event = self.graph.event(j);
+                event.kind == Kind::Join && event.other() == a.thread && self.hb_or_same(j, before)
+            }),
+        }
     }
 }
-

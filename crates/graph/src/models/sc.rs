@@ -19,7 +19,9 @@ impl Model for Sc {
             scratch.visit(event.pred);
             communication(graph, x, scratch);
             if event.kind == Kind::Join {
-                graph.thread(event.other()).last().into_iter().for_each(|&last| scratch.visit(last));
+                // A thread that makes no steps lies between its creation and its join nevertheless.
+                let last = graph.last(event.other()).or(graph.birth(event.other()));
+                last.into_iter().for_each(|last| scratch.visit(last));
             }
         }
         scratch.last_visited(graph, e)

@@ -8,7 +8,7 @@ use super::Interpreter;
 use super::exec::Trap;
 use super::naming::quoted;
 use crate::memory::{Object, ObjectId, ObjectKind};
-use crate::{Addr, Bound, Fault, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind};
+use crate::{Addr, Bound, BoundKind, Fault, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind};
 use selvedge_ir::{DebugType, EntityRef, FuncId, GlobalId};
 
 impl Interpreter {
@@ -34,8 +34,8 @@ impl Interpreter {
         Stop::Unsupported(Box::new(Unsupported { feature, place: self.place(id) }))
     }
 
-    fn bound(&self, id: ThreadId, what: String) -> Stop {
-        Stop::Bound(Box::new(Bound { what, place: self.place(id) }))
+    fn bound(&self, id: ThreadId, kind: BoundKind, what: String) -> Stop {
+        Stop::Bound(Box::new(Bound { kind, what, place: self.place(id) }))
     }
 
     /// What a failed access of a thread is.
@@ -205,7 +205,7 @@ impl Interpreter {
             Trap::LoopBound(limit) => {
                 let place = self.place(id);
                 let what = format!("loop at {place} to {limit} iterations");
-                Stop::Bound(Box::new(Bound { what, place }))
+                Stop::Bound(Box::new(Bound { kind: BoundKind::Loop { iterations: limit }, what, place }))
             }
             Trap::StepBound => {
                 let limit = self.options.max_local_steps;
@@ -213,7 +213,7 @@ impl Interpreter {
                 let what = format!(
                     "thread `{name}` runs for {limit} instructions without reaching another thread: it may never end"
                 );
-                self.bound(id, what)
+                self.bound(id, BoundKind::Local { instructions: limit }, what)
             }
             Trap::Spin(addr, size) => {
                 let path = self.path_of(id).map(str::to_owned);
@@ -244,7 +244,7 @@ impl Interpreter {
     /// Recursion without end, presumably.
     pub(super) fn too_deep(&self, id: ThreadId) -> Stop {
         let depth = self.threads[id.index()].frames.len();
-        self.bound(id, format!("recursion deeper than {depth} calls"))
+        self.bound(id, BoundKind::Recursion { calls: depth }, format!("recursion deeper than {depth} calls"))
     }
 
     /// Too few arguments for a function.
@@ -277,7 +277,8 @@ impl Interpreter {
 
     /// More threads than there are numbers for.
     pub(super) fn too_many_threads(&self, id: ThreadId) -> Stop {
-        self.bound(id, format!("threads to {}", crate::memory::MAX_THREADS))
+        let threads = crate::memory::MAX_THREADS;
+        self.bound(id, BoundKind::Threads { threads }, format!("threads to {threads}"))
     }
 }
 

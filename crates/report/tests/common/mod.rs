@@ -2,10 +2,11 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use selvedge_ir::{EntityRef, Order};
-use selvedge_machine::schedule::{EventRecord, Replay, Schedule, ScheduleStep, ThreadEnd};
+use selvedge_machine::schedule::{EventRecord, Link, Replay, Schedule, ScheduleStep, Source, ThreadEnd};
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{
-    Access, AccessKind, Addr, Cond, Done, Op, Purpose, Site, SourceSpan, Status, ThreadId, Violation, ViolationKind,
+    Access, AccessKind, Addr, Cond, Done, Op, Purpose, Site, SourceSpan, Status, Stop, ThreadId, Violation,
+    ViolationKind,
 };
 use selvedge_report::verdict::{Program, RunOptions};
 use selvedge_report::{Layout, Question, Shown, Verdict};
@@ -46,7 +47,16 @@ impl Script {
     }
 
     pub fn step(mut self, thread: usize, op: Op, done: Done, site: Site) -> Script {
-        self.events.push(EventRecord { thread: t(thread), op, done, section: Vec::new(), choice: 0, site });
+        self.events.push(EventRecord {
+            thread: t(thread),
+            op,
+            done,
+            section: Vec::new(),
+            choice: 0,
+            site,
+            link: Link::default(),
+            missed: None,
+        });
         self
     }
 
@@ -61,6 +71,35 @@ impl Script {
     pub fn write(self, thread: usize, addr: u64, old: u64, value: u64, site: Site) -> Script {
         let done = Done { old, new: Some(value) };
         self.step(thread, Op::Access(access(addr, AccessKind::Store { value })), done, site)
+    }
+
+    /// The last step reads from a step (from 1) or from the initial value (0).
+    pub fn from(mut self, step: usize) -> Script {
+        let last = self.events.last_mut().expect("there is a step");
+        last.link.from = Some(step.checked_sub(1).map_or(Source::Initial, Source::Step));
+        self
+    }
+
+    /// The last step writes at this place of the coherence order.
+    pub fn at(mut self, place: u32) -> Script {
+        self.events.last_mut().expect("there is a step").link.place = place;
+        self
+    }
+
+    /// The last step does not see a step, from 1.
+    pub fn missing(mut self, step: usize) -> Script {
+        self.events.last_mut().expect("there is a step").missed = Some(step - 1);
+        self
+    }
+
+    /// The accesses so far are atomic with this order.
+    pub fn atomic(mut self, with: Order) -> Script {
+        for event in &mut self.events {
+            if let Op::Access(access) = &mut event.op {
+                access.order = with;
+            }
+        }
+        self
     }
 
     pub fn lock(self, thread: usize, addr: u64, line: u32, name: &str) -> Script {
@@ -78,7 +117,7 @@ impl Script {
     }
 
     pub fn replay(self) -> Replay {
-        Replay { events: self.events, stop: None, threads: self.ends, output: String::new() }
+        Replay { events: self.events, stop: None, threads: self.ends, output: String::new(), weak: false }
     }
 }
 
@@ -108,7 +147,8 @@ pub fn question() -> Question {
 pub fn verdict(violation: Violation, replay: Replay) -> Verdict {
     let threads = vec![vec![], vec![0], vec![1]];
     let step = |e: &EventRecord| ScheduleStep { thread: threads[e.thread.index()].clone(), choice: e.choice };
-    let schedule = Schedule { steps: replay.events.iter().map(step).collect(), threads: threads.clone() };
+    let links = replay.weak.then(|| replay.events.iter().map(|e| e.link).collect());
+    let schedule = Schedule { steps: replay.events.iter().map(step).collect(), threads: threads.clone(), links };
     let exploration = Exploration {
         complete: 1,
         blocked: 2,
@@ -208,4 +248,54 @@ pub fn deadlock() -> Verdict {
         &[(12, 3, "left waits here"), (21, 3, "right waits here")],
     );
     verdict(v, replay)
+}
+
+/// Two threads that each announce themselves and do not see each other.
+pub fn store_buffering() -> Verdict {
+    let replay = Script::default()
+        .thread(0, "main", Status::Ready)
+        .thread(1, "left", Status::Finished)
+        .thread(2, "right", Status::Stopped)
+        .spawn(0, 1, 28)
+        .spawn(0, 2, 29)
+        .write(1, 0x1000, 0, 1, site(11, 3, "x", ""))
+        .at(1)
+        .read(1, 0x2000, 0, site(12, 3, "y", ""))
+        .from(0)
+        .write(2, 0x2000, 0, 1, site(20, 3, "y", ""))
+        .at(1)
+        .read(2, 0x1000, 0, site(21, 3, "x", ""))
+        .from(0)
+        .missing(3)
+        .atomic(Order::Relaxed)
+        .replay();
+    let v = violation(ViolationKind::Assertion, "assertion `left or right` failed", &[(22, 3, "")]);
+    let stop = Some((t(2), Stop::Violation(Box::new(v.clone()))));
+    let mut verdict = verdict(v, Replay { stop, weak: true, ..replay });
+    (verdict.question.model, verdict.question.engine) = ("rc11".into(), "graph".into());
+    verdict
+}
+
+/// Two threads that each write two variables in opposite order, and what each wrote first is what stays.
+pub fn crossed_writes() -> (Replay, Violation) {
+    let replay = Script::default()
+        .thread(0, "main", Status::Stopped)
+        .thread(1, "left", Status::Finished)
+        .thread(2, "right", Status::Finished)
+        .spawn(0, 1, 28)
+        .spawn(0, 2, 29)
+        .write(1, 0x1000, 0, 1, site(11, 3, "x", ""))
+        .at(2)
+        .write(1, 0x2000, 0, 2, site(12, 3, "y", ""))
+        .at(1)
+        .write(2, 0x2000, 2, 1, site(20, 3, "y", ""))
+        .at(2)
+        .write(2, 0x1000, 1, 2, site(21, 3, "x", ""))
+        .at(1)
+        .atomic(Order::Release)
+        .read(0, 0x1000, 1, site(30, 3, "x", ""))
+        .from(3)
+        .replay();
+    let v = violation(ViolationKind::Assertion, "assertion `x == 2` failed", &[(30, 3, "")]);
+    (Replay { stop: Some((t(0), Stop::Violation(Box::new(v.clone())))), weak: true, ..replay }, v)
 }

@@ -1,6 +1,6 @@
 //! Under sequential consistency, programs with condition variables end in the same ways as by every interleaving.
 
-mod common;
+use crate::common;
 
 use selvedge_graph::event::Kind;
 use selvedge_graph::{Full, MemoryModel, Reductions};
@@ -10,13 +10,8 @@ use selvedge_oracle::generate::{generate, profile};
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
 use selvedge_oracle::shrink::shrink;
-use selvedge_trace::Observer;
 use selvedge_trace::session::Ending;
 use std::collections::BTreeSet;
-
-struct Quiet;
-
-impl Observer for Quiet {}
 
 /// What the threads have computed in the end, and whether some of them wait.
 type End = (bool, Vec<u64>);
@@ -54,7 +49,7 @@ fn compare(program: &Program, reductions: Reductions) -> Result<(), String> {
         }
         ends.insert(ends_with(program, full));
     };
-    let result = selvedge_graph::explore_with(machine, &options, &mut Quiet, Some(&mut on_full));
+    let result = selvedge_graph::explore_with(machine, &options, &mut common::Quiet, Some(&mut on_full));
     if let Some(what) = result.unsupported {
         return Err(what.feature);
     }

@@ -1,0 +1,220 @@
+//! Compares the graph engine with the axiomatic oracle.
+
+pub mod programs;
+pub mod random;
+
+use selvedge_graph::event::{EventId, Kind};
+use selvedge_graph::{Full, MemoryModel, Options, Reductions};
+use selvedge_ir::EntityRef;
+use selvedge_machine::verdict::Exploration;
+use selvedge_machine::{Addr, ThreadId, ViolationKind};
+use selvedge_oracle::axiomatic::{self, Blocking, Entry, EventRef, GraphKey, Limits, Model, Source};
+use selvedge_oracle::litmus::Program;
+use selvedge_oracle::machine::LitmusMachine;
+use selvedge_trace::Observer;
+use selvedge_trace::session::Ending;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The models of the engine and of the oracle.
+pub const MODELS: [(MemoryModel, Model); 4] = [
+    (MemoryModel::Sc, Model::Sc),
+    (MemoryModel::Tso, Model::Tso),
+    (MemoryModel::Ra, Model::Ra),
+    (MemoryModel::Rc11, Model::Rc11),
+];
+
+/// An environment variable.
+pub fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Is told things, and does not care.
+pub struct Quiet;
+
+impl Observer for Quiet {}
+
+/// What the engine finds: every full graph with how often it was visited and how it ended.
+pub struct Explored {
+    pub graphs: BTreeMap<GraphKey, (u32, Ending)>,
+    /// Those in which a confirmation has failed.
+    pub attempts: BTreeSet<GraphKey>,
+    pub result: Exploration,
+    pub restarts: u32,
+}
+
+pub fn options(model: MemoryModel, reductions: Reductions) -> Options {
+    let limits = selvedge_trace::Options {
+        all: true,
+        check_invariants: true,
+        max_executions: Some(200_000),
+        ..Default::default()
+    };
+    Options { model, reductions, limits }
+}
+
+pub fn explore(program: &Program, options: &Options) -> Explored {
+    let mut graphs: BTreeMap<GraphKey, (u32, Ending)> = BTreeMap::new();
+    let mut attempts = BTreeSet::new();
+    let mut restarts = 0;
+    let mut on_full = |full: &Full<'_>| {
+        if full.restarts > restarts {
+            restarts = full.restarts;
+            graphs.clear();
+            attempts.clear();
+        }
+        let key = key(full);
+        if full.graph.ids().any(|e| full.graph.event(e).confirms && full.graph.event(e).blocked) {
+            attempts.insert(key.clone());
+        }
+        graphs.entry(key).or_insert((0, full.ending)).0 += 1;
+    };
+    let machine = LitmusMachine::new(program.clone()).expect("the program is valid");
+    let result = selvedge_graph::explore_with(machine, options, &mut Quiet, Some(&mut on_full));
+    Explored { graphs, attempts, result, restarts }
+}
+
+fn key(full: &Full<'_>) -> GraphKey {
+    let graph = full.graph;
+    let is_entry = |e: EventId| graph.event(e).is_access() || graph.event(e).kind == Kind::Choose;
+    let name = |e: EventId| {
+        let event = graph.event(e);
+        let before = &graph.thread(event.thread)[..event.index as usize - 1];
+        EventRef { thread: event.thread, index: before.iter().filter(|&&x| is_entry(x)).count() as u32 }
+    };
+    let entry = |e: EventId| {
+        let event = graph.event(e);
+        let addr = if event.is_access() { full.place(event.loc).0 } else { Addr(0) };
+        match event.kind {
+            Kind::Read => {
+                let from = if event.rf.is_event() { Source::Write(name(event.rf)) } else { Source::Init };
+                Entry::Read { addr, value: event.value, from }
+            }
+            Kind::Write => Entry::Write { addr, value: event.value },
+            _ => Entry::Choice { value: event.value },
+        }
+    };
+    let thread =
+        |n: usize| graph.thread(ThreadId::new(n)).iter().copied().filter(|&e| is_entry(e)).map(entry).collect();
+    let threads = (0..graph.thread_limit()).map(thread).collect();
+    let co = graph.locations().filter(|&loc| !graph.location(loc).co.is_empty());
+    let co = co.map(|loc| (full.place(loc).0, graph.location(loc).co.iter().map(|&w| name(w)).collect()));
+    GraphKey::new(threads, co.collect())
+}
+
+/// How much is reduced: the columns of the paper's tables.
+pub const LEVELS: [(&str, Reductions); 4] = [
+    ("trust", Reductions::NONE),
+    ("stale", Reductions { stale: true, ..Reductions::NONE }),
+    ("in-place", Reductions { stale: true, in_place: true, speculative: false }),
+    ("awamoche", Reductions::ALL),
+];
+
+/// What was seen of the engine on one program.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Seen {
+    /// Graphs of the four levels.
+    pub graphs: [usize; 4],
+    /// How many of them are failed attempts of confirmations.
+    pub attempts: [usize; 4],
+    /// Whether there was a restart at the levels.
+    pub restarted: [bool; 4],
+}
+
+/// Compares the engine with the oracle, at all levels or at one. None if the program is too large for the
+/// oracle, or has confirmations that are none.
+pub fn compare(
+    program: &Program,
+    (model, axioms): (MemoryModel, Model),
+    only: Option<usize>,
+    limits: Limits,
+) -> Option<Result<Seen, String>> {
+    if !programs::is_well_formed(program) {
+        return None;
+    }
+    let summary = axiomatic::enumerate(program, axioms, limits).ok()?;
+    let mut seen = Seen::default();
+    let mut attempts = BTreeSet::new();
+    for (n, (name, reductions)) in LEVELS.into_iter().enumerate() {
+        // The first level finds out which graphs are failed attempts.
+        if n > 0 && only.is_some_and(|only| only != n) {
+            continue;
+        }
+        let explored = match explored(program, model, reductions) {
+            Ok(explored) => explored,
+            Err(panic) => return Some(Err(format!("{} {name}: {panic}", model.name()))),
+        };
+        if let Err(why) = agree(model, &summary, &explored, reductions, &attempts) {
+            return Some(Err(format!("{} {name}: {why}", model.name())));
+        }
+        seen.graphs[n] = explored.graphs.len();
+        seen.restarted[n] = explored.restarts > 0;
+        seen.attempts[n] = explored.attempts.len();
+        if n == 0 {
+            attempts = explored.attempts;
+        }
+    }
+    Some(Ok(seen))
+}
+
+/// Explores; a panic is an answer too.
+fn explored(program: &Program, model: MemoryModel, reductions: Reductions) -> Result<Explored, String> {
+    let result = catch_unwind(AssertUnwindSafe(|| explore(program, &options(model, reductions))));
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        format!("panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown"))
+    })
+}
+
+/// Says how what the engine has found differs from what the oracle has.
+fn agree(
+    model: MemoryModel,
+    summary: &axiomatic::Summary,
+    explored: &Explored,
+    reductions: Reductions,
+    attempts: &BTreeSet<GraphKey>,
+) -> Result<(), String> {
+    if let Some(what) = &explored.result.unsupported {
+        return Err(format!("unsupported: {}", what.feature));
+    }
+    if explored.result.interruption.is_some() {
+        return Err("the engine does not come to an end".to_owned());
+    }
+    let kinds: BTreeSet<_> = explored.result.violations.iter().map(|v| v.violation.kind).collect();
+    let dead = |kind: &ViolationKind| matches!(kind, ViolationKind::UseAfterFree | ViolationKind::DoubleFree);
+    if kinds.iter().any(dead) && summary.error_kinds().iter().any(dead) {
+        // What follows such an error is anybody's guess.
+        return Ok(());
+    }
+    let racy = |kinds: &BTreeSet<ViolationKind>| kinds.contains(&ViolationKind::DataRace);
+    if model == MemoryModel::Ra && racy(&kinds) && racy(&summary.error_kinds()) {
+        // The engine's RA makes plain accesses synchronise too, which only programs with races can tell.
+        return Ok(());
+    }
+    if kinds != summary.error_kinds() {
+        return Err(format!("the engine finds {kinds:?}, the oracle {:?}", summary.error_kinds()));
+    }
+    let complete: BTreeSet<&GraphKey> = summary.complete().map(|(key, _)| key).collect();
+    let blocked: BTreeSet<&GraphKey> = summary.blocked(Blocking::Plain).map(|(key, _)| key).collect();
+    let useful: BTreeSet<&GraphKey> = summary.blocked(Blocking::Useful).map(|(key, _)| key).collect();
+    // An attempt whose confirmation fails need not be explored.
+    let spared = |key: &GraphKey| reductions.speculative && attempts.contains(key);
+    let must = if reductions == Reductions::NONE { &blocked } else { &useful };
+    for key in complete.iter().chain(must) {
+        if !explored.graphs.contains_key(key) && !(must.contains(key) && spared(key)) {
+            return Err(format!("a graph is missing: {key:#?}"));
+        }
+    }
+    // Where reads cannot be read again in place, some executions are blocked in vain.
+    let may = if reductions.in_place && explored.restarts == 0 { &useful } else { &blocked };
+    for (key, (times, ending)) in &explored.graphs {
+        let known = if *ending == Ending::Complete { complete.contains(key) } else { may.contains(key) };
+        if !known {
+            return Err(format!("a graph that should not be, {ending:?}: {key:#?}"));
+        }
+        if *times > 1 {
+            return Err(format!("a graph is visited {times} times: {key:#?}"));
+        }
+    }
+    Ok(())
+}
