@@ -51,7 +51,7 @@ enum Mark {
 
 /// The interleaving that shows a violation.
 pub fn render(replay: &Replay, violation: &Violation, width: usize, full: bool) -> String {
-    let names = Names::of(replay);
+    let names = Names::for_violation(replay, violation);
     let parts = if full { fold::unfolded(replay) } else { fold::fold(replay, violation) };
     let rows = rows(replay, violation, &parts, &names);
     let columns: Vec<ThreadId> =
@@ -138,13 +138,13 @@ fn end_rows(replay: &Replay, violation: &Violation, short: &ShortPlaces, names: 
     let mut rows = Vec::new();
     for end in &replay.threads {
         if let Some(site) = &end.spins
-            && replay.stop.is_none()
+            && fold::is_about_waiting(violation)
         {
             let (text, place) = (vec!["spins".to_owned()], short.show(&site.span));
             rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End, switched: false });
         }
         if let (Status::Ready, Some((op, site))) = (end.status, &end.waiting)
-            && replay.stop.is_none()
+            && (fold::is_about_waiting(violation) || fold::is_about(violation, &site.span))
         {
             let text = vec![format!("waits {}", words::describe_wait(op, site, names))];
             let place = short.show(&site.span);

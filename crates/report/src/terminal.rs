@@ -8,7 +8,7 @@ use crate::snippet::{self, Sources};
 use crate::style::{self, paint};
 use crate::verdict::{Answer, Question, Shown, Verdict, model_name, plural};
 use crate::words::Names;
-use crate::{interleaving, waiting, weak};
+use crate::{fold, interleaving, waiting, weak};
 use annotate_snippets::Level;
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::Interruption;
@@ -92,7 +92,7 @@ pub fn violation(shown: &Shown, model: &str, layout: &Layout) -> String {
         let why = "No interleaving explains it, since each of these steps would have to come before the next";
         section(&mut out, why, "", weak::explain(replay, &names).iter().map(String::as_str));
     }
-    let blocked = if replay.stop.is_none() { waiting::describe(replay, &names) } else { Vec::new() };
+    let blocked = if fold::is_about_waiting(v) { waiting::describe(replay, &names) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
     out.push('\n');
