@@ -4,10 +4,10 @@
 //! counts. Instructions per execution are counted by callgrind in two short runs of different length, so that
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
 //!
-//! `bench trace` is another table: see `bench_trace.rs`.
+//! `bench trace` and `bench graph` are other tables: see `bench_trace.rs` and `bench_graph.rs`.
 
 use crate::bench_table::{self, Run};
-use crate::{Outcome, bench_trace, shell};
+use crate::{Outcome, bench_graph, bench_trace, shell};
 use std::path::Path;
 use std::process::Command;
 
@@ -41,6 +41,11 @@ pub fn run(args: &[String]) -> Outcome {
         && first == "trace"
     {
         return bench_trace::run(rest);
+    }
+    if let Some((first, rest)) = args.split_first()
+        && first == "graph"
+    {
+        return bench_graph::run(rest);
     }
     let choices = parse(args)?;
     let text = std::fs::read_to_string("benchmarks/bench.csv").map_err(|e| format!("benchmarks/bench.csv: {e}"))?;

@@ -13,16 +13,26 @@ use std::process::Command;
 const QUICK: u32 = 10;
 const FULL: u32 = 600;
 
+/// What the user asks for.
 #[derive(Default)]
-struct Choices {
-    full: bool,
+pub struct Choices {
+    /// Programs that take long, too.
+    pub full: bool,
     limit: Option<u32>,
-    names: Vec<String>,
+    /// Programs whose name contains one of these; all if there are none.
+    pub names: Vec<String>,
+}
+
+impl Choices {
+    /// How many seconds a cell may take.
+    pub fn seconds(&self) -> u32 {
+        self.limit.unwrap_or(if self.full { FULL } else { QUICK })
+    }
 }
 
 /// Runs the command.
 pub fn run(args: &[String]) -> Outcome {
-    let choices = parse(args)?;
+    let choices = parse_choices(args)?;
     let file = "benchmarks/trace.csv";
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let rows = trace_table::parse(&text).map_err(|message| format!("{file}: {message}"))?;
@@ -32,7 +42,7 @@ pub fn run(args: &[String]) -> Outcome {
         return Err("no program has such a name; some are run with --full only".to_owned());
     }
     let selvedge = shell::build_selvedge()?;
-    let limit = choices.limit.unwrap_or(if choices.full { FULL } else { QUICK });
+    let limit = choices.seconds();
     println!("Complete + blocked executions, CPU seconds, executions per second; at most {limit} s for each cell.\n");
     print_row("program", &COLUMNS.map(|(name, _)| name.to_owned()));
     print_row("---", &COLUMNS.map(|_| "---:".to_owned()));
@@ -51,7 +61,8 @@ pub fn run(args: &[String]) -> Outcome {
     if mistakes.is_empty() { Ok(()) } else { Err(format!("not as expected:\n{}", mistakes.join("\n"))) }
 }
 
-fn parse(args: &[String]) -> Result<Choices, String> {
+/// Reads the command line.
+pub fn parse_choices(args: &[String]) -> Result<Choices, String> {
     let mut choices = Choices::default();
     let mut words = args.iter();
     while let Some(word) = words.next() {
@@ -68,7 +79,8 @@ fn parse(args: &[String]) -> Result<Choices, String> {
     Ok(choices)
 }
 
-fn print_row(name: &str, cells: &[String]) {
+/// Prints a row of a Markdown table.
+pub fn print_row(name: &str, cells: &[String]) {
     println!("| {name} | {} |", cells.join(" | "));
 }
 
@@ -78,11 +90,14 @@ fn check(selvedge: &Path, row: &Row, column: usize, limit: u32) -> Result<Measur
     measured(&mut command)
 }
 
-fn shown(found: &Measured) -> String {
+/// A cell.
+pub fn shown(found: &Measured) -> String {
     let Measured { verdict, complete, blocked, seconds, .. } = found;
     let rate = (complete + blocked) as f64 / seconds.max(1e-6);
     let rate = if rate >= 1000.0 { format!("{:.0}k/s", rate / 1000.0) } else { format!("{rate:.0}/s") };
-    let counts = format!("{complete}+{blocked}, {seconds:.2} s, {rate}");
+    // The clock of the system is too coarse to say how fast something was that took no time.
+    let speed = if *seconds < 0.002 { String::new() } else { format!(", {seconds:.2} s, {rate}") };
+    let counts = format!("{complete}+{blocked}{speed}");
     match verdict.as_str() {
         "verified" => counts,
         "incomplete" => format!("limit: {counts}"),
@@ -91,7 +106,7 @@ fn shown(found: &Measured) -> String {
 }
 
 /// What is wrong with a result. A cell that ran out of time says nothing.
-fn mistake(expected: Expected, found: &Measured) -> Option<String> {
+pub fn mistake(expected: Expected, found: &Measured) -> Option<String> {
     let is_bug = !matches!(found.verdict.as_str(), "verified" | "incomplete");
     match expected {
         Expected::Unstated if !is_bug => None,

@@ -10,6 +10,7 @@
 //! | `ci.rs` | `ci`: format, lints, tidiness, tests, documentation |
 //! | `tidy.rs` | what `ci` checks about the source itself |
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
+//! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
@@ -17,6 +18,7 @@
 //! | `shell.rs` | running programs |
 
 mod bench;
+mod bench_graph;
 mod bench_table;
 mod bench_trace;
 mod ci;
@@ -42,6 +44,9 @@ cargo xtask COMMAND
   bench [--instructions] [--repeat N] [NAME...]
                            benchmarks whose name contains NAME (all if none is given): counts, time,
                            executions per second, memory, and instructions per execution (valgrind)
+  bench graph [--full] [--limit SECONDS] [NAME...]
+                           a table of the graph engine: executions of TruSt and its extensions, speed,
+                           memory, and how that compares with a peer
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long

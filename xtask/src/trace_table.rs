@@ -91,7 +91,8 @@ fn parse_row(line: &str) -> Result<Row, String> {
     })
 }
 
-fn parse_expected(field: &str) -> Result<Expected, String> {
+/// Reads what is expected of a run.
+pub fn parse_expected(field: &str) -> Result<Expected, String> {
     match field {
         "-" => Ok(Expected::Unstated),
         "bug" => Ok(Expected::Bug),

@@ -18,7 +18,9 @@ const TIME: Duration = Duration::from_secs(2);
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let loaded = check::prepare(args)?;
     let Engine::Graph(_) = loaded.engine else {
-        return Err(Failure::usage("--estimate belongs to the graph engine: add --engine graph, perhaps with --model sc"));
+        return Err(Failure::usage(
+            "--estimate belongs to the graph engine: add --engine graph, perhaps with --model sc",
+        ));
     };
     let options = check::limits(args, &loaded.question, interrupt::flag());
     let estimate = loaded.engine.estimate(
