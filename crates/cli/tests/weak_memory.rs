@@ -110,6 +110,18 @@ fn the_report_says_what_was_read_what_was_missed_and_why_no_interleaving_explain
 }
 
 #[test]
+fn the_report_in_the_guide_is_a_real_one() {
+    let guide = include_str!("../../../docs/guide/weak-memory.md");
+    let place = Place::new();
+    let trace = place.path("t.json").display().to_string();
+    let ended = selvedge(&["check", "examples/weak/dekker.c", "--trace", &trace]);
+    let report = ended.exits_with(1).out.split("Replay:").next().unwrap_or_default();
+    let is_missing = |line: &&str| !line.is_empty() && !guide.contains(&format!("    {line}\n"));
+    let missing: Vec<&str> = report.lines().filter(is_missing).collect();
+    assert!(missing.is_empty(), "the guide lacks {missing:#?}");
+}
+
+#[test]
 fn a_race_shows_the_orders_that_do_not_order_and_nobody_who_waits() {
     let place = Place::new();
     let ended = check(&place, "publish_plain", "rc11", &[]);
