@@ -92,6 +92,7 @@ pub fn violation(shown: &Shown, model: &str, layout: &Layout) -> String {
         let why = "No interleaving explains it, since each of these steps would have to come before the next";
         section(&mut out, why, "", weak::explain(replay, &names).iter().map(String::as_str));
     }
+    // Other violations are shown up to where they happen: threads that are not there yet do not wait.
     let blocked = if fold::is_about_waiting(v) { waiting::describe(replay, &names) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
