@@ -1,4 +1,4 @@
-// EXPECT purity: verified complete=0 blocked=1
+// EXPECT purity: violation livelock
 // EXPECT await: violation livelock
 // A thread waits for two of something, and there is only one. Each look at it begins with the same read, whether or not an
 // earlier look had to try again: so who waits there spins forever.

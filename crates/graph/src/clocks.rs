@@ -147,8 +147,14 @@ impl Clocks {
     fn join(&mut self, at: usize, row: usize, from: EventId, from_row: usize) {
         let mine = at + row * self.width;
         let theirs = (from.index() * ROWS + from_row) * self.width;
-        for n in 0..self.width {
-            self.rows[mine + n] = self.rows[mine + n].max(self.rows[theirs + n]);
+        // A read that was revisited reads from a write that was added later.
+        let (low, high) = self.rows.split_at_mut(mine.max(theirs));
+        let (mine, theirs) = match mine < theirs {
+            true => (&mut low[mine..][..self.width], &high[..self.width]),
+            false => (&mut high[..self.width], &low[theirs..][..self.width]),
+        };
+        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+            *mine = (*mine).max(*theirs);
         }
     }
 

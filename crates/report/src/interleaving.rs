@@ -59,7 +59,7 @@ pub fn render(replay: &Replay, violation: &Violation, width: usize, full: bool) 
     let gutter = Gutter::fit(&rows);
     match column_widths(&rows, &columns, &names, width.saturating_sub(gutter.width())) {
         Some(widths) => table(&rows, &columns, &widths, &gutter, &names),
-        None => list(&rows, &columns, &gutter, &names),
+        None => list(&rows, &columns, width, &gutter, &names),
     }
 }
 
@@ -136,6 +136,9 @@ fn fold_row(replay: &Replay, steps: &[usize]) -> Row {
 /// What threads were left with: the one that stopped, and those that wait.
 fn end_rows(replay: &Replay, violation: &Violation, short: &ShortPlaces, names: &Names) -> Vec<Row> {
     let mut rows = Vec::new();
+    if violation.kind == ViolationKind::DataRace {
+        return rows; // the execution is shown up to the second access: nobody waits there
+    }
     for end in &replay.threads {
         if let Some(site) = &end.spins
             && replay.stop.is_none()
@@ -244,7 +247,7 @@ fn table(rows: &[Row], columns: &[ThreadId], widths: &[usize], gutter: &Gutter, 
     let bar = style::paint(style::FAINT, "|");
     let mut out = gutter.head();
     for (n, (thread, width)) in columns.iter().zip(widths).enumerate() {
-        let name = names.thread(*thread);
+        let name = cut(&names.thread(*thread), *width);
         let blanks = " ".repeat(width.saturating_sub(name.chars().count()));
         write!(out, "{bar} {}{blanks}", style::paint(style::thread(n).bold(), name))
             .expect("writing to a string succeeds");
@@ -252,7 +255,8 @@ fn table(rows: &[Row], columns: &[ThreadId], widths: &[usize], gutter: &Gutter, 
     trim_line(&mut out);
     for row in rows {
         let Some(column) = row.thread.and_then(|thread| columns.iter().position(|c| *c == thread)) else {
-            let text = row.text.join(" ");
+            let room = widths.iter().map(|width| width + 2).sum::<usize>().saturating_sub(2);
+            let text = cut(&row.text.join(" "), room);
             writeln!(out, "{}{bar} {}", gutter.show(row), style::paint(style::FAINT, text))
                 .expect("writing to a string succeeds");
             continue;
@@ -274,20 +278,30 @@ fn table(rows: &[Row], columns: &[ThreadId], widths: &[usize], gutter: &Gutter, 
     out
 }
 
-fn list(rows: &[Row], columns: &[ThreadId], gutter: &Gutter, names: &Names) -> String {
+fn list(rows: &[Row], columns: &[ThreadId], width: usize, gutter: &Gutter, names: &Names) -> String {
     let name_width = columns.iter().map(|t| names.thread(*t).chars().count()).max().unwrap_or(0);
+    let name_width = name_width.min(MIN_COLUMN);
+    let room = width.saturating_sub(gutter.width() + name_width + 2).max(MIN_COLUMN / 2);
     let mut out = String::new();
     for row in rows {
         let column = row.thread.and_then(|thread| columns.iter().position(|c| *c == thread)).unwrap_or(0);
-        let name = row.thread.map_or(String::new(), |thread| names.thread(thread));
+        let name = row.thread.map_or(String::new(), |thread| cut(&names.thread(thread), name_width));
         let name = style::paint(style::thread(column).bold(), format!("{name:<name_width$}"));
-        for (k, text) in row.text.iter().enumerate() {
+        for (k, text) in row.text.iter().flat_map(|line| wrap(line, room)).enumerate() {
             let left = if k == 0 { gutter.show(row) } else { " ".repeat(gutter.width()) };
             let text = style::paint(row_style(row.mark, column), format!("{}{text}", sign(row, k)));
             writeln!(out, "{left}{name} {text}").expect("writing to a string succeeds");
         }
     }
     out
+}
+
+/// A name that is too long loses its end.
+fn cut(name: &str, width: usize) -> String {
+    match name.chars().count() <= width {
+        true => name.to_owned(),
+        false => name.chars().take(width.saturating_sub(1)).chain(['~']).collect(),
+    }
 }
 
 fn sign(row: &Row, line: usize) -> char {

@@ -12,7 +12,7 @@ use crate::{interleaving, waiting, weak};
 use annotate_snippets::Level;
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::Interruption;
-use selvedge_machine::{Bound, BoundKind, Unsupported};
+use selvedge_machine::{Bound, BoundKind, Unsupported, ViolationKind};
 use std::fmt::Write;
 
 /// How to lay out a report.
@@ -92,7 +92,9 @@ pub fn violation(shown: &Shown, model: &str, layout: &Layout) -> String {
         let why = "No interleaving explains it, since each of these steps would have to come before the next";
         section(&mut out, why, "", weak::explain(replay, &names).iter().map(String::as_str));
     }
-    let blocked = if replay.stop.is_none() { waiting::describe(replay, &names) } else { Vec::new() };
+    // A data race is shown up to its second access: threads that are not there yet do not wait.
+    let is_over = replay.stop.is_none() && v.kind != ViolationKind::DataRace;
+    let blocked = if is_over { waiting::describe(replay, &names) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
     out.push('\n');

@@ -75,6 +75,24 @@ fn a_terminal_of_middling_width_gets_a_table_with_wrapped_cells() {
 }
 
 #[test]
+fn no_line_of_an_execution_is_wider_than_the_terminal() {
+    for mut verdict in [race(), deadlock()] {
+        let shown = verdict.shown.remove(0);
+        let mut replay = shown.replay.expect("the execution is there");
+        for longer in [0, 1, 5, 30] {
+            for end in &mut replay.threads {
+                end.name.push_str(&"x".repeat(longer));
+            }
+            for (width, full) in (40..=120).flat_map(|width| [(width, false), (width, true)]) {
+                let text = plain(&interleaving::render(&replay, &shown.violation, width, full));
+                let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+                assert!(longest <= width, "{longest} columns instead of {width}:\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn success_says_what_was_proved_and_what_was_not_covered() {
     let bound = Bound {
         kind: BoundKind::Loop { iterations: 5 },

@@ -317,8 +317,10 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         self.data_races.find(&self.trace);
         for (e, f) in std::mem::take(&mut self.data_races.found) {
             let violation = crate::data_race::describe(self.sc, &self.trace, e, f);
-            let (sc, trace) = (&*self.sc, &self.trace);
-            self.session.violated(violation, || schedule(sc, trace))?;
+            // What comes behind the second access has nothing to do with it.
+            let steps = self.trace.events()[..=f.index()].iter().map(|e| (e.action.thread, e.action.choice));
+            let sc = &*self.sc;
+            self.session.violated(violation, || Schedule::record(&sc.machine, steps))?;
         }
         Ok(())
     }

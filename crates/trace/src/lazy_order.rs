@@ -132,12 +132,13 @@ impl Trace {
     /// The plain version: looks at every older event.
     fn order_plain(&mut self, event: &Event, id: u32) {
         for e in (0..id).rev() {
-            let older = self.events[e as usize];
-            if !self.is_known(&older, id)
-                && self.dependence.conflict(&older.action.footprint, &event.action.footprint)
-                && !self.is_unnoticed(&older, event, id)
+            let older = &self.events[e as usize];
+            let footprint = older.action.footprint;
+            if !self.is_known(older, id)
+                && self.dependence.conflict(&footprint, &event.action.footprint)
+                && !self.is_unnoticed(&footprint, event, id)
             {
-                self.order_after(e, &older, event, id);
+                self.order_after(e, &footprint, event, id);
             }
         }
     }
@@ -148,17 +149,17 @@ impl Trace {
         let range = Range::of(&event.action.footprint);
         let (granule, mut e) = event.first_link();
         while e != NONE {
-            let older = self.events[e as usize];
-            let footprint = older.action.footprint;
+            let older = &self.events[e as usize];
+            let (next, footprint) = (older.link(granule), older.action.footprint);
             let older_range = Range::of(&footprint);
             let own = older.action.thread == event.action.thread;
             if (range.writes || older_range.writes)
                 && range.overlaps(&older_range)
                 && (own || self.dependence.conflict(&footprint, &event.action.footprint))
-                && !self.is_unnoticed(&older, event, id)
+                && !self.is_unnoticed(&footprint, event, id)
             {
-                if !own && !self.is_known(&older, id) {
-                    self.order_after(e, &older, event, id);
+                if !own && !self.is_known(older, id) {
+                    self.order_after(e, &footprint, event, id);
                 }
                 let orders_all = match footprint {
                     Footprint::Store { addr, .. } => {
@@ -170,21 +171,20 @@ impl Trace {
                     return;
                 }
             }
-            e = older.link(granule);
+            e = next;
         }
     }
 
     /// Whether two stores are not ordered because nobody reads the second.
     #[inline]
-    fn is_unnoticed(&self, older: &Event, event: &Event, id: u32) -> bool {
-        self.known.observer[id as usize] == NONE
-            && self.dependence.is_soft(&older.action.footprint, &event.action.footprint)
+    fn is_unnoticed(&self, older: &Footprint, event: &Event, id: u32) -> bool {
+        self.known.observer[id as usize] == NONE && self.dependence.is_soft(older, &event.action.footprint)
     }
 
-    fn order_after(&mut self, e: u32, older: &Event, event: &Event, id: u32) {
+    fn order_after(&mut self, e: u32, older: &Footprint, event: &Event, id: u32) {
         let (first, second) = (EventId::new(e as usize), EventId::new(id as usize));
         let race = match self.known.observer[id as usize] {
-            o if o != NONE && self.dependence.is_soft(&older.action.footprint, &event.action.footprint) => {
+            o if o != NONE && self.dependence.is_soft(older, &event.action.footprint) => {
                 Race::Observed(first, second, EventId::new(o as usize))
             }
             _ => Race::NonBlocking(first, second),

@@ -433,20 +433,20 @@ impl Trace {
     fn walk(&mut self, granule: Granule, event: &Event, id: u32, range: Range) {
         let mut e = self.heads[granule.index()];
         while e != NONE {
-            let older = self.events[e as usize];
-            let next = older.link(granule);
-            let older_range = Range::of(&older.action.footprint);
+            let older = &self.events[e as usize];
+            let (next, footprint) = (older.link(granule), older.action.footprint);
+            let older_range = Range::of(&footprint);
+            let own = older.action.thread == event.action.thread;
             if (range.writes || older_range.writes)
                 && range.overlaps(&older_range)
-                && (older.action.thread == event.action.thread
-                    || self.dependence.conflict(&older.action.footprint, &event.action.footprint))
+                && (own || self.dependence.conflict(&footprint, &event.action.footprint))
             {
-                if older.action.thread != event.action.thread && !self.is_known(&older, id) {
+                if !own && !self.is_known(older, id) {
                     self.race(e, event, id);
                 }
                 // A write that conflicts with whatever e' conflicts with: everything older happens before it. (One that
                 // commutes with others does not.)
-                if older_range.covers(&range) && !matches!(older.action.footprint, Footprint::Commute { .. }) {
+                if older_range.covers(&range) && !matches!(footprint, Footprint::Commute { .. }) {
                     return;
                 }
             }

@@ -121,6 +121,10 @@ impl Generator<'_> {
             (0..self.length).map(|_| self.rng.pick(&[(true, true), (true, false), (false, true)])).collect();
         let mut threads = vec![Thread::new()];
         threads.extend((0..self.length).map(|n| self.body(n, writes[n].1, writes[(n + 1) % writes.len()].0)));
+        if self.family.trees && self.rng.percent(20) {
+            // One that does nothing, but may be joined.
+            threads.push(Thread::new());
+        }
         self.create(&mut threads);
         let mut vars: Vec<Var> = (0..=self.length).map(|_| self.var()).collect();
         vars.push(Var { size: 4, init: Some(0) });
@@ -217,7 +221,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Puts in the creation of all threads but the first, and perhaps joins.
+    /// Puts in the creation of all threads but the first, and perhaps joins, behind which there may be another load.
     fn create(&mut self, threads: &mut [Thread]) {
         for child in (1..threads.len()).rev() {
             let parent = if self.family.trees { self.rng.below(child) } else { 0 };
@@ -226,13 +230,24 @@ impl Generator<'_> {
             let at = usize::from(self.family.trees && first && !threads[parent].is_empty() && self.rng.percent(60));
             threads[parent].insert(at, Inst::Spawn(ThreadId::new(child)));
             if self.rng.percent(if self.family.trees { 50 } else { 25 }) {
-                threads[parent].push(Inst::Join(ThreadId::new(child)));
+                let elsewhere = self.family.trees && self.rng.percent(30);
+                let by = if elsewhere { self.rng.below(threads.len()) } else { parent };
+                threads[by].push(Inst::Join(ThreadId::new(child)));
             }
         }
-        if self.rng.percent(30) {
-            let (dst, var) = (Reg::new(0), VarId::new(self.rng.below(self.length)));
-            let (place, order) = (whole(var), self.read_order());
-            threads[0].push(Inst::Load { dst, place, order, speculative: None, until: None });
+        let joins = |thread: &Thread| matches!(thread.last(), Some(Inst::Join(_)));
+        for (n, thread) in threads.iter_mut().enumerate() {
+            if self.rng.percent(if joins(thread) && self.family.trees {
+                50
+            } else if n == 0 {
+                30
+            } else {
+                0
+            }) {
+                let (dst, var) = (Reg::new(4), VarId::new(self.rng.below(self.length)));
+                let (place, order) = (whole(var), self.read_order());
+                thread.push(Inst::Load { dst, place, order, speculative: None, until: None });
+            }
         }
     }
 

@@ -1,0 +1,243 @@
+//! Cells: what threads share without synchronisation. Two accesses, one of them a write, of which neither happens before
+//! the other are a data race.
+//!
+//! What a cell contains stays where it is. The engine sees an access of one byte that stands for all of it. As long as
+//! there is no race, the accesses to it are ordered, and they are carried out in that order.
+
+// What `ConstPtr` and `MutPtr` point to is reached by unsafe functions, as in loom.
+#![allow(unsafe_code)]
+
+use crate::object::Word;
+use selvedge_ir::Order;
+use selvedge_machine::AccessKind;
+use std::panic::Location;
+
+/// Stands in for `std::cell::UnsafeCell`; accesses are made by closures.
+#[derive(Debug)]
+pub struct UnsafeCell<T: ?Sized> {
+    word: Word,
+    data: std::cell::UnsafeCell<T>,
+}
+
+/// A pointer into an [`UnsafeCell`] for reading.
+#[derive(Debug)]
+pub struct ConstPtr<T: ?Sized> {
+    word: Word,
+    data: *const T,
+}
+
+/// A pointer into an [`UnsafeCell`] for reading and writing.
+#[derive(Debug)]
+pub struct MutPtr<T: ?Sized> {
+    word: Word,
+    data: *mut T,
+}
+
+#[track_caller]
+fn reads(word: &Word) {
+    word.access(Order::Plain, AccessKind::Load, Location::caller());
+}
+
+#[track_caller]
+fn writes(word: &Word) {
+    word.access(Order::Plain, AccessKind::Store { value: 0 }, Location::caller());
+}
+
+impl<T> UnsafeCell<T> {
+    /// A cell.
+    #[track_caller]
+    pub fn new(data: T) -> UnsafeCell<T> {
+        UnsafeCell { word: Word::new("UnsafeCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
+    }
+
+    /// A cell for a `static`. What is written into it stays for the next execution: write before you read.
+    pub const fn const_new(data: T) -> UnsafeCell<T> {
+        UnsafeCell { word: Word::fixed(1, 0), data: std::cell::UnsafeCell::new(data) }
+    }
+
+    /// What it contains.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// Reads it.
+    #[track_caller]
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*const T) -> R,
+    {
+        reads(&self.word);
+        f(self.data.get().cast_const())
+    }
+
+    /// Reads and writes it.
+    #[track_caller]
+    pub fn with_mut<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*mut T) -> R,
+    {
+        writes(&self.word);
+        f(self.data.get())
+    }
+
+    /// A pointer to read it.
+    #[track_caller]
+    pub fn get(&self) -> ConstPtr<T> {
+        reads(&self.word);
+        ConstPtr { word: self.word.resolved(), data: self.data.get().cast_const() }
+    }
+
+    /// A pointer to read and write it.
+    #[track_caller]
+    pub fn get_mut(&self) -> MutPtr<T> {
+        writes(&self.word);
+        MutPtr { word: self.word.resolved(), data: self.data.get() }
+    }
+}
+
+impl<T: ?Sized> ConstPtr<T> {
+    /// What it points to.
+    ///
+    /// # Safety
+    ///
+    /// As for a raw pointer. A race is reported before anything is read.
+    #[track_caller]
+    pub unsafe fn deref(&self) -> &T {
+        reads(&self.word);
+        // SAFETY: the caller has promised that the pointer may be dereferenced.
+        unsafe { &*self.data }
+    }
+
+    /// Reads it.
+    #[track_caller]
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*const T) -> R,
+    {
+        reads(&self.word);
+        f(self.data)
+    }
+}
+
+impl<T: ?Sized> MutPtr<T> {
+    /// What it points to.
+    ///
+    /// # Safety
+    ///
+    /// As for a raw pointer. A race is reported before anything is read or written.
+    #[track_caller]
+    #[allow(clippy::mut_from_ref, reason = "loom's signature")]
+    pub unsafe fn deref(&self) -> &mut T {
+        writes(&self.word);
+        // SAFETY: the caller has promised that the pointer may be dereferenced.
+        unsafe { &mut *self.data }
+    }
+
+    /// Reads and writes it.
+    #[track_caller]
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*mut T) -> R,
+    {
+        writes(&self.word);
+        f(self.data)
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        UnsafeCell::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(data: T) -> Self {
+        UnsafeCell::new(data)
+    }
+}
+
+/// Stands in for `std::cell::Cell`.
+pub struct Cell<T> {
+    word: Word,
+    data: std::cell::Cell<T>,
+}
+
+impl<T> Cell<T> {
+    /// A cell.
+    #[track_caller]
+    pub fn new(data: T) -> Cell<T> {
+        Cell { word: Word::new("Cell", 1, 0), data: std::cell::Cell::new(data) }
+    }
+
+    /// Replaces the value.
+    #[track_caller]
+    pub fn set(&self, value: T) {
+        self.replace(value);
+    }
+
+    /// Exchanges the values of two cells.
+    #[track_caller]
+    pub fn swap(&self, other: &Self) {
+        if !std::ptr::eq(self, other) {
+            writes(&self.word);
+            writes(&other.word);
+            self.data.swap(&other.data);
+        }
+    }
+
+    /// Replaces the value and returns the old one.
+    #[track_caller]
+    pub fn replace(&self, value: T) -> T {
+        writes(&self.word);
+        self.data.replace(value)
+    }
+
+    /// The value.
+    #[track_caller]
+    pub fn get(&self) -> T
+    where
+        T: Copy,
+    {
+        reads(&self.word);
+        self.data.get()
+    }
+
+    /// Takes the value and leaves the default one.
+    #[track_caller]
+    pub fn take(&self) -> T
+    where
+        T: Default,
+    {
+        self.replace(T::default())
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T> std::fmt::Debug for Cell<T> {
+    /// Without the value: to look at it is an access.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cell").finish_non_exhaustive()
+    }
+}
+
+impl<T: Default> Default for Cell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Cell::new(T::default())
+    }
+}
+
+impl<T> From<T> for Cell<T> {
+    #[track_caller]
+    fn from(data: T) -> Self {
+        Cell::new(data)
+    }
+}

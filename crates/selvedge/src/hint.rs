@@ -1,0 +1,19 @@
+//! Stands in for `std::hint`.
+
+use crate::runtime;
+
+/// Says that the thread spins: it waits for something that others do.
+#[track_caller]
+pub fn spin_loop() {
+    runtime::yields();
+}
+
+/// Says that this place is not reached.
+///
+/// # Panics
+///
+/// If it is: that is a failure of the model.
+#[track_caller]
+pub fn unreachable_unchecked() -> ! {
+    unreachable!("unreachable_unchecked was reached");
+}

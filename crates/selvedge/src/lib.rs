@@ -1,0 +1,31 @@
+//! Checks concurrent Rust code exhaustively: a drop-in for loom.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `model.rs` | `model`, `Builder` |
+//! | `thread.rs`, `hint.rs` | threads |
+//! | `sync/` | atomics, locks, condition variables, `Arc` |
+//! | `cell.rs` | cells whose accesses are checked for races |
+//! | `object.rs` | where the engine keeps what these are made of |
+//! | `pointers.rs` | names for pointers |
+//! | `threads.rs` | numbers and names of threads |
+//! | `runtime.rs` | how an operation gets from the model's code to the machine |
+//! | `machine.rs` | the machine that the engine drives |
+//! | `coroutine.rs` | threads as coroutines on pooled stacks |
+//! | `report.rs` | what went wrong, in words |
+
+pub mod cell;
+mod coroutine;
+pub mod hint;
+mod machine;
+pub mod model;
+mod object;
+mod pointers;
+mod report;
+mod runtime;
+pub mod sync;
+pub mod thread;
+mod threads;
+
+#[doc(inline)]
+pub use model::{MemoryModel, Stats, model};

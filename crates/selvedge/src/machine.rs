@@ -1,0 +1,422 @@
+//! A machine whose threads run Rust closures.
+//!
+//! A closure cannot be run backwards. What the machine tells about its threads (status, pending Op, place) is kept with a
+//! log of changes like in any other machine, so going back costs nothing at first. But the coroutines are then further
+//! than they should be: they are *stale*. When a thread is to be resumed while they are, they are abandoned, and
+//! everything runs from the start again with the outcomes that were recorded, up to the present point. However many steps
+//! are taken back, that happens once per turn of the exploration.
+//!
+//! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
+//! that names the first operation that differs.
+
+use crate::coroutine::{Came, Pool, Strand};
+use crate::runtime::{self, At, Created, Yielded};
+use selvedge_ir::{EntityRef, Order};
+use selvedge_machine::{
+    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
+    Unsupported, Violation, ViolationKind, main_thread,
+};
+use std::sync::Arc;
+
+/// The model's closure.
+pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
+
+/// One step of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    pub thread: ThreadId,
+    pub op: Op,
+    pub outcome: Outcome,
+    pub at: At,
+}
+
+#[derive(Clone, Copy)]
+struct State {
+    status: Status,
+    op: Op,
+    at: Option<At>,
+    spins: bool,
+}
+
+const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false };
+
+/// A thread's coroutine.
+struct Slot {
+    strand: Strand,
+    /// The Op that it waits with.
+    pending: Option<(Op, At)>,
+}
+
+/// A model being run.
+pub(crate) struct RustMachine {
+    body: Body,
+    memory: Memory,
+    pool: Pool,
+    slots: Vec<Option<Slot>>,
+    states: Vec<State>,
+    /// Steps of the present run; those from `made` on have been taken back.
+    steps: Vec<Step>,
+    made: usize,
+    stale: bool,
+    saved: Vec<(ThreadId, State)>,
+    marks: Vec<(usize, usize)>,
+}
+
+impl RustMachine {
+    /// A machine that will run this closure.
+    pub fn new(body: Body) -> RustMachine {
+        let mut memory = Memory::new();
+        runtime::block(&mut memory);
+        RustMachine {
+            body,
+            memory,
+            pool: Pool::default(),
+            slots: Vec::new(),
+            states: Vec::new(),
+            steps: Vec::new(),
+            made: 0,
+            stale: false,
+            saved: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    fn save(&mut self, thread: ThreadId) {
+        if self.states.len() <= thread.index() {
+            self.states.resize(thread.index() + 1, ABSENT);
+        }
+        if !self.marks.is_empty() {
+            self.saved.push((thread, self.states[thread.index()]));
+        }
+    }
+
+    /// Makes a thread's coroutine.
+    fn create(&mut self, thread: ThreadId) {
+        let strand = if thread == main_thread() {
+            let body = Arc::clone(&self.body);
+            self.pool.strand(thread, move || body())
+        } else {
+            let body = runtime::shared(|shared| {
+                let at = shared.bodies.iter().position(|(child, _)| *child == thread);
+                shared.bodies.swap_remove(at.expect("a thread that is created has a body")).1
+            });
+            self.pool.strand(thread, body)
+        };
+        if self.slots.len() <= thread.index() {
+            self.slots.resize_with(thread.index() + 1, || None);
+        }
+        self.slots[thread.index()] = Some(Slot { strand, pending: None });
+    }
+
+    /// Runs a coroutine to its next Op.
+    fn go(&mut self, thread: ThreadId, outcome: Outcome) -> Came {
+        let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let mut came = self.pool.resume(&mut slot.strand, outcome);
+        while let Came::To(Yielded::Yields) = came {
+            came = self.pool.resume(&mut slot.strand, 0);
+        }
+        slot.pending = match came {
+            Came::To(Yielded::Op(op, at)) => Some((op, at)),
+            _ => None,
+        };
+        came
+    }
+
+    /// Runs a thread to its next Op, for the first time with these outcomes.
+    fn advance(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        let came = self.go(thread, outcome);
+        self.take_created(thread, false);
+        let state = &mut self.states[thread.index()];
+        match came {
+            Came::To(Yielded::Op(op, at)) => {
+                *state = State { status: Status::Ready, op, at: Some(at), spins: false };
+                if runtime::take_aside() {
+                    return Err(self.caught_panic(thread, at));
+                }
+            }
+            Came::To(Yielded::Yields) => unreachable!("a thread that yields goes on"),
+            Came::To(Yielded::Stop(stop)) => {
+                state.status = Status::Stopped;
+                return Err(*stop);
+            }
+            Came::End => state.status = Status::Finished,
+            Came::Panic(message, place) => {
+                state.status = Status::Stopped;
+                runtime::take_aside();
+                return Err(violation(ViolationKind::Assertion, message, place));
+            }
+        }
+        Ok(())
+    }
+
+    fn caught_panic(&mut self, thread: ThreadId, at: At) -> Stop {
+        self.states[thread.index()].status = Status::Stopped;
+        let feature = "a panic that the model catches, during which destructors use shared objects".to_owned();
+        Stop::Unsupported(Box::new(Unsupported { feature, place: runtime::span(at) }))
+    }
+
+    /// Tells the memory about new objects. When a run is repeated it knows them already.
+    fn take_created(&mut self, thread: ThreadId, repeated: bool) {
+        let memory = &mut self.memory;
+        runtime::shared(|shared| {
+            for created in shared.created.drain(..) {
+                match created {
+                    Created::Inside { addr, size, init } if !repeated => {
+                        let kind = selvedge_machine::memory::ObjectKind::Heap;
+                        let made = memory.alloc(Some(thread), kind, 8, true, 0);
+                        assert_eq!(made, Some(addr), "addresses are given out in the same order always");
+                        memory.store(thread, addr, size, init).expect("a new object can be written");
+                        memory.publish_own(thread, addr);
+                    }
+                    Created::Inside { .. } => {}
+                    Created::Outside { addr, size, init } => {
+                        memory.initialise(addr, &init.to_le_bytes()[..usize::from(size)]);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Tells a thread's history about an outcome.
+    fn remember(thread: ThreadId, outcome: Outcome) {
+        runtime::shared(|shared| {
+            let history = &mut shared.per_thread(thread).history;
+            // Two independent hashes: that different histories look the same is out of the question.
+            history[0] = mix(history[0] ^ outcome).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            history[1] = mix(history[1].rotate_left(17).wrapping_add(outcome ^ 0x5bf0_3635_d0c1_a8f1));
+        });
+    }
+
+    fn begin(&mut self) {
+        runtime::shared(|shared| {
+            shared.new_run();
+            let history = &mut shared.per_thread(main_thread()).history;
+            *history = first_history(main_thread());
+        });
+    }
+
+    /// Runs everything again up to the present step.
+    fn run_again(&mut self) -> Result<(), Stop> {
+        self.abandon();
+        self.begin();
+        self.stale = false;
+        self.create(main_thread());
+        self.go(main_thread(), 0);
+        self.take_created(main_thread(), true);
+        for n in 0..self.made {
+            let step = self.steps[n];
+            self.check(step.thread, step.op)?;
+            Self::remember(step.thread, step.outcome);
+            self.go(step.thread, step.outcome);
+            self.take_created(step.thread, true);
+            if let Op::Spawn { child } = step.op {
+                self.birth(child);
+                self.go(child, 0);
+                self.take_created(child, true);
+            }
+        }
+        runtime::take_aside();
+        Ok(())
+    }
+
+    fn birth(&mut self, child: ThreadId) {
+        runtime::shared(|shared| shared.per_thread(child).history = first_history(child));
+        self.create(child);
+    }
+
+    /// Whether a thread is where the record says.
+    fn check(&self, thread: ThreadId, op: Op) -> Result<(), Stop> {
+        let now = self.slots.get(thread.index()).and_then(Option::as_ref).and_then(|slot| slot.pending);
+        match now {
+            Some((now, _)) if now == op => Ok(()),
+            now => Err(self.not_deterministic(thread, op, now)),
+        }
+    }
+
+    fn not_deterministic(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
+        let name = self.thread_name(thread);
+        let before = crate::report::operation(&op);
+        let (after, place) = match now {
+            Some((now, at)) => (crate::report::operation(&now), runtime::span(at)),
+            None => ("nothing".to_owned(), SourceSpan::default()),
+        };
+        let feature = format!(
+            "a model that is not deterministic: with the same outcomes, {name} did this in one run: {before}; and this in \
+             another: {after}. A model must not depend on time, randomness, addresses, or on what `std` keeps from one \
+             run to the next"
+        );
+        Stop::Unsupported(Box::new(Unsupported { feature, place }))
+    }
+
+    fn abandon(&mut self) {
+        for slot in self.slots.iter_mut().filter_map(Option::take) {
+            let mut slot = slot;
+            self.pool.abandon(&mut slot.strand);
+        }
+    }
+
+    fn state(&self, thread: ThreadId) -> &State {
+        self.states.get(thread.index()).unwrap_or(&ABSENT)
+    }
+}
+
+impl Drop for RustMachine {
+    fn drop(&mut self) {
+        self.abandon();
+        let steps = std::mem::take(&mut self.steps);
+        runtime::shared(|shared| shared.steps = steps);
+    }
+}
+
+/// A permutation that spreads every bit (the finalizer of splitmix64: Steele, Lea, Flood, OOPSLA 2014).
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn first_history(thread: ThreadId) -> [u64; 2] {
+    let n = thread.index() as u64 + 1;
+    [mix(n), mix(!n)]
+}
+
+fn violation(kind: ViolationKind, message: String, place: SourceSpan) -> Stop {
+    Stop::Violation(Box::new(Violation { kind, message, places: vec![(place, String::new())] }))
+}
+
+impl Machine for RustMachine {
+    fn start(&mut self) -> Result<(), Stop> {
+        self.begin();
+        self.save(main_thread());
+        self.create(main_thread());
+        self.advance(main_thread(), 0)
+    }
+
+    fn thread_limit(&self) -> usize {
+        runtime::shared(|shared| shared.threads.len())
+    }
+
+    fn status(&self, thread: ThreadId) -> Status {
+        self.state(thread).status
+    }
+
+    fn pending(&self, thread: ThreadId) -> &Op {
+        &self.state(thread).op
+    }
+
+    fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        if self.stale {
+            self.run_again()?;
+        }
+        let State { op, at, .. } = *self.state(thread);
+        self.check(thread, op)?;
+        self.save(thread);
+        self.steps.truncate(self.made);
+        self.steps.push(Step { thread, op, outcome, at: at.expect("a ready thread stands somewhere") });
+        self.made += 1;
+        Self::remember(thread, outcome);
+        let own = self.advance(thread, outcome);
+        match op {
+            // The parent's own trouble is reported first; the child exists all the same.
+            Op::Spawn { child } => {
+                self.save(child);
+                self.birth(child);
+                let child = self.advance(child, 0);
+                own.and(child)
+            }
+            _ => own,
+        }
+    }
+
+    fn halt(&mut self, thread: ThreadId, status: Status) {
+        self.save(thread);
+        self.states[thread.index()].status = status;
+    }
+
+    fn fault(&self, thread: ThreadId, _access: &Access, fault: Fault) -> Stop {
+        let place = self.site(thread).span;
+        violation(ViolationKind::InvalidPointer, format!("an access that is not possible: {fault:?}"), place)
+    }
+
+    fn free_fault(&self, thread: ThreadId, _addr: Addr) -> Stop {
+        violation(ViolationKind::DoubleFree, "an object is freed twice".to_owned(), self.site(thread).span)
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    fn spins(&self, thread: ThreadId) -> bool {
+        self.state(thread).spins
+    }
+
+    /// The end of the model's closure does not end the other threads: they have to end by themselves.
+    fn exited(&self) -> bool {
+        false
+    }
+
+    fn mark(&mut self) {
+        self.marks.push((self.made, self.saved.len()));
+        self.memory.mark();
+    }
+
+    fn undo(&mut self) {
+        let (made, saved) = self.marks.pop().expect("undo has a mark to go to");
+        self.stale |= made < self.made;
+        self.made = made;
+        for (thread, state) in self.saved.drain(saved..).rev() {
+            self.states[thread.index()] = state;
+        }
+        self.memory.undo();
+    }
+
+    fn site(&self, thread: ThreadId) -> Site {
+        let state = self.state(thread);
+        let span = state.at.map(runtime::span).unwrap_or_default();
+        let (object, plain) = match state.op {
+            Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
+            Op::CondWait { cond } | Op::CondWake { cond, .. } => (crate::report::object(cond), false),
+            Op::CondSignal { cond } | Op::CondBroadcast { cond } => (crate::report::object(cond), false),
+            _ => (String::new(), false),
+        };
+        let call = match state.op {
+            Op::Access(Access { kind: AccessKind::Load, .. }) if plain => "with".to_owned(),
+            Op::Access(Access { kind: AccessKind::Store { .. }, .. }) if plain => "with_mut".to_owned(),
+            _ => String::new(),
+        };
+        Site { span, object, call, ..Site::default() }
+    }
+
+    fn thread_name(&self, thread: ThreadId) -> String {
+        runtime::shared(|shared| shared.threads.name(thread))
+    }
+
+    fn thread_path(&self, thread: ThreadId) -> Vec<u32> {
+        runtime::shared(|shared| shared.threads.path(thread).to_vec())
+    }
+
+    fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId> {
+        Some(runtime::shared(|shared| shared.threads.at(path)))
+    }
+
+    fn at_end(&mut self) -> Result<(), Stop> {
+        if self.stale {
+            self.run_again()?;
+        }
+        match runtime::shared(|shared| shared.live_arcs) {
+            0 => Ok(()),
+            n => {
+                let message = format!("{n} `Arc` that the model has made still live at its end: a leak");
+                Err(violation(ViolationKind::Leak, message, SourceSpan::default()))
+            }
+        }
+    }
+
+    fn output(&self) -> &str {
+        ""
+    }
+}

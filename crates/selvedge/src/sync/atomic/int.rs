@@ -1,0 +1,219 @@
+//! Atomic integers.
+
+// `unsync_load` is an unsafe function in loom.
+#![allow(unsafe_code)]
+
+use super::{any, failure_of, of_load, of_store};
+use crate::object::Word;
+use selvedge_ir::{Order, RmwOp};
+use selvedge_machine::{AccessKind, truncate};
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+macro_rules! atomic_int {
+    ($name:ident, $int:ty, $max:ident, $min:ident) => {
+        #[doc = concat!("Stands in for `std::sync::atomic::", stringify!($name), "`.")]
+        pub struct $name(Word);
+
+        impl $name {
+            const SIZE: u8 = size_of::<$int>() as u8;
+
+            /// An atomic with its first value.
+            #[track_caller]
+            pub fn new(value: $int) -> Self {
+                $name(Word::new(stringify!($name), Self::SIZE, Self::bits(value)))
+            }
+
+            /// An atomic for a `static`. It starts every execution with this value.
+            pub const fn const_new(value: $int) -> Self {
+                $name(Word::fixed(Self::SIZE, value as u64 & (u64::MAX >> (64 - 8 * Self::SIZE as u32))))
+            }
+
+            fn bits(value: $int) -> u64 {
+                truncate(value as u64, Self::SIZE)
+            }
+
+            #[track_caller]
+            fn rmw(&self, op: RmwOp, value: $int, order: Ordering) -> $int {
+                let kind = AccessKind::Rmw { op, operand: Self::bits(value), used: true };
+                self.0.access(any(order), kind, Location::caller()) as $int
+            }
+
+            /// Gives exclusive access to the value.
+            #[track_caller]
+            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $int) -> R) -> R {
+                let at = Location::caller();
+                let mut value = self.0.access(Order::Plain, AccessKind::Load, at) as $int;
+                let result = f(&mut value);
+                self.0.access(Order::Plain, AccessKind::Store { value: Self::bits(value) }, at);
+                result
+            }
+
+            /// Loads the value without synchronisation: a data race if another thread may store at the same time.
+            ///
+            /// # Safety
+            ///
+            /// As in loom. Here nothing bad happens: a race is reported.
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $int {
+                self.0.access(Order::Plain, AccessKind::Load, Location::caller()) as $int
+            }
+
+            /// The value.
+            #[track_caller]
+            pub fn into_inner(self) -> $int {
+                self.0.access(Order::Plain, AccessKind::Load, Location::caller()) as $int
+            }
+
+            /// Loads the value.
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $int {
+                self.0.access(of_load(order), AccessKind::Load, Location::caller()) as $int
+            }
+
+            /// Stores a value.
+            #[track_caller]
+            pub fn store(&self, value: $int, order: Ordering) {
+                self.0.access(of_store(order), AccessKind::Store { value: Self::bits(value) }, Location::caller());
+            }
+
+            /// Stores a value and returns the old one.
+            #[track_caller]
+            pub fn swap(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::Xchg, value, order)
+            }
+
+            /// Stores a value if the present one is `current`; returns the old one.
+            #[track_caller]
+            pub fn compare_and_swap(&self, current: $int, new: $int, order: Ordering) -> $int {
+                match self.compare_exchange(current, new, order, failure_of(order)) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
+            /// Stores a value if the present one is `current`.
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                let (expected, new, failure) = (Self::bits(current), Self::bits(new), of_load(failure));
+                let kind = AccessKind::Cas { expected, new, failure };
+                let old = self.0.access(any(success), kind, Location::caller()) as $int;
+                if old == current { Ok(old) } else { Err(old) }
+            }
+
+            /// As `compare_exchange`. That it may fail for no reason is not explored.
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            /// Adds and returns the old value.
+            #[track_caller]
+            pub fn fetch_add(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::Add, value, order)
+            }
+
+            /// Subtracts and returns the old value.
+            #[track_caller]
+            pub fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::Sub, value, order)
+            }
+
+            /// Bitwise and; returns the old value.
+            #[track_caller]
+            pub fn fetch_and(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::And, value, order)
+            }
+
+            /// Bitwise not-and; returns the old value.
+            #[track_caller]
+            pub fn fetch_nand(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::Nand, value, order)
+            }
+
+            /// Bitwise or; returns the old value.
+            #[track_caller]
+            pub fn fetch_or(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::Or, value, order)
+            }
+
+            /// Bitwise exclusive or; returns the old value.
+            #[track_caller]
+            pub fn fetch_xor(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::Xor, value, order)
+            }
+
+            /// The greater of both stays; returns the old value.
+            #[track_caller]
+            pub fn fetch_max(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::$max, value, order)
+            }
+
+            /// The smaller of both stays; returns the old value.
+            #[track_caller]
+            pub fn fetch_min(&self, value: $int, order: Ordering) -> $int {
+                self.rmw(RmwOp::$min, value, order)
+            }
+
+            /// Replaces the value by what a function makes of it, until nobody comes in between.
+            #[track_caller]
+            pub fn fetch_update<F>(&self, set: Ordering, fetch: Ordering, mut f: F) -> Result<$int, $int>
+            where
+                F: FnMut($int) -> Option<$int>,
+            {
+                let mut old = self.load(fetch);
+                while let Some(new) = f(old) {
+                    match self.compare_exchange_weak(old, new, set, fetch) {
+                        Ok(old) => return Ok(old),
+                        Err(now) => old = now,
+                    }
+                }
+                Err(old)
+            }
+        }
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                $name::new(0)
+            }
+        }
+
+        impl From<$int> for $name {
+            #[track_caller]
+            fn from(value: $int) -> Self {
+                $name::new(value)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            /// Without the value: to look at it is an operation.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+atomic_int!(AtomicI8, i8, Max, Min);
+atomic_int!(AtomicI16, i16, Max, Min);
+atomic_int!(AtomicI32, i32, Max, Min);
+atomic_int!(AtomicI64, i64, Max, Min);
+atomic_int!(AtomicIsize, isize, Max, Min);
+atomic_int!(AtomicU8, u8, UMax, UMin);
+atomic_int!(AtomicU16, u16, UMax, UMin);
+atomic_int!(AtomicU32, u32, UMax, UMin);
+atomic_int!(AtomicU64, u64, UMax, UMin);
+atomic_int!(AtomicUsize, usize, UMax, UMin);

@@ -1,0 +1,89 @@
+//! The numbers and names of threads.
+//!
+//! A thread is known by its path: which child it is of which thread. It keeps its number over all executions.
+
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{ThreadId, main_thread};
+
+/// All threads that have been met.
+pub(crate) struct Threads {
+    paths: Vec<Vec<u32>>,
+    by_path: FxHashMap<Vec<u32>, ThreadId>,
+    children: Vec<Vec<ThreadId>>,
+    names: Vec<Option<String>>,
+}
+
+impl Threads {
+    /// The main thread alone.
+    pub fn new() -> Threads {
+        let by_path = FxHashMap::from_iter([(Vec::new(), main_thread())]);
+        Threads { paths: vec![Vec::new()], by_path, children: vec![Vec::new()], names: vec![Some("main".to_owned())] }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// A thread's path.
+    pub fn path(&self, thread: ThreadId) -> &[u32] {
+        &self.paths[thread.index()]
+    }
+
+    /// The thread with this path.
+    pub fn at(&mut self, path: &[u32]) -> ThreadId {
+        if let Some(&thread) = self.by_path.get(path) {
+            return thread;
+        }
+        let thread = ThreadId::new(self.paths.len());
+        self.paths.push(path.to_vec());
+        self.by_path.insert(path.to_vec(), thread);
+        self.children.push(Vec::new());
+        self.names.push(None);
+        thread
+    }
+
+    /// The n-th child of a thread.
+    pub fn child(&mut self, parent: ThreadId, n: u32) -> ThreadId {
+        while self.children[parent.index()].len() <= n as usize {
+            let mut path = self.paths[parent.index()].clone();
+            path.push(self.children[parent.index()].len() as u32);
+            let child = self.at(&path);
+            self.children[parent.index()].push(child);
+        }
+        self.children[parent.index()][n as usize]
+    }
+
+    /// Names a thread.
+    pub fn set_name(&mut self, thread: ThreadId, name: &str) {
+        if self.names[thread.index()].as_deref() != Some(name) {
+            self.names[thread.index()] = Some(name.to_owned());
+        }
+    }
+
+    /// The name that a thread was given.
+    pub fn given_name(&self, thread: ThreadId) -> Option<String> {
+        self.names[thread.index()].clone()
+    }
+
+    /// A thread's name for people.
+    pub fn name(&self, thread: ThreadId) -> String {
+        let name = self.names.get(thread.index()).cloned().flatten();
+        name.unwrap_or_else(|| format!("thread {}", thread.index()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_one_number_whoever_asks_first() {
+        let mut threads = Threads::new();
+        let late = threads.at(&[1]);
+        assert_eq!(threads.child(main_thread(), 1), late);
+        assert_eq!(threads.path(threads.by_path[&vec![0]]), [0]);
+        assert_eq!(threads.len(), 3);
+    }
+}
