@@ -4,8 +4,8 @@
 //! shrunk, printed, and written to a file that can be given to this program again.
 //!
 //! ```text
-//! fuzz [--seconds N] [--seed N] [--source NAME] [--model NAME] [--level NAME] [--graphs N] [--keep-going]
-//! fuzz [--model NAME] [--level NAME] FILE...
+//! fuzz_graph [--seconds N] [--seed N] [--source NAME] [--model NAME] [--level NAME] [--graphs N] [--keep-going]
+//! fuzz_graph [--model NAME] [--level NAME] FILE...
 //! ```
 
 // Some of it is for the tests only.
