@@ -52,8 +52,8 @@ impl Clocks {
             return;
         }
         let width = threads.next_power_of_two().max(4);
-        if self.width > 0 {
-            let mut rows = vec![0; self.rows.len() / self.width * width];
+        if let Some(count) = self.rows.len().checked_div(self.width) {
+            let mut rows = vec![0; count * width];
             for (new, old) in rows.chunks_exact_mut(width).zip(self.rows.chunks_exact(self.width)) {
                 new[..self.width].copy_from_slice(old);
             }

@@ -21,6 +21,9 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
     for thread in threads(&runner.machine) {
         match runner.machine.status(thread) {
             Status::Ready if gives_up(&runner.machine, graph, thread) => cut = true,
+            Status::AssumeBlocked if runner.machine.spins(thread) && reads_the_same_again(graph, thread) => {
+                waiting += 1;
+            }
             Status::Ready => waiting += 1,
             Status::AssumeBlocked => cut = true,
             Status::Stopped => failed = true,
@@ -50,23 +53,50 @@ fn threads<M: Machine>(machine: &M) -> impl Iterator<Item = ThreadId> + use<M> {
     (0..machine.thread_limit()).map(ThreadId::new)
 }
 
-/// Whether a thread waits for something that it would give up and try again from elsewhere, or has read something that
-/// is not up to date.
+/// Whether a thread has read something that is not up to date and waits, or would start an iteration of a loop again and
+/// might get on then.
 fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
     let stale = graph.last(thread).is_some_and(|last| {
         let event = graph.event(last);
         event.blocked && graph.position(last) < graph.newest(event.loc)
     });
-    stale || matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+    let retries = matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry);
+    stale || retries && !reads_the_same_again(graph, thread)
+}
+
+/// Whether all that a thread has read since it last changed something is as it was: then an iteration of a loop in
+/// which nothing changes, begun again, comes to the same end. Where the iteration began is not known, but it is not
+/// before the last change.
+fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
+    for &e in graph.thread(thread).iter().rev() {
+        let event = graph.event(e);
+        match event.kind {
+            Kind::Read => {
+                let newest = graph.location(event.loc).write_at(graph.newest(event.loc));
+                if graph.written(event.loc, newest) != event.value {
+                    return false;
+                }
+            }
+            // A read-modify-write that leaves what it found changes nothing.
+            Kind::Write if event.exclusive && graph.event(event.pred).value == event.value => {}
+            Kind::Fence => {}
+            _ => return true,
+        }
+    }
+    true
 }
 
 /// The deadlock (or livelock) of the threads that wait.
 fn stuck<M: Machine>(machine: &M) -> Violation {
-    let mut waiting: Vec<ThreadId> = threads(machine).filter(|&t| machine.status(t) == Status::Ready).collect();
+    let is_waiting = |&t: &ThreadId| matches!(machine.status(t), Status::Ready | Status::AssumeBlocked);
+    let is_cut_off = |t: ThreadId| machine.status(t) == Status::AssumeBlocked;
+    let mut waiting: Vec<ThreadId> = threads(machine).filter(is_waiting).collect();
     // A thread that waits for the end of another is not the one to blame.
-    waiting.sort_by_key(|&t| matches!(machine.pending(t), Op::Join { .. }));
-    let spins =
-        |&t: &ThreadId| matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }));
+    waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(machine.pending(t), Op::Join { .. }));
+    let spins = |&t: &ThreadId| {
+        is_cut_off(t)
+            || matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
+    };
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();
     let to_blame = waiting.iter().filter(|t| kind == ViolationKind::Deadlock || spins(t));
@@ -83,6 +113,9 @@ fn stuck<M: Machine>(machine: &M) -> Violation {
 fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) {
     let site = machine.site(thread);
     let name = machine.thread_name(thread);
+    if machine.status(thread) == Status::AssumeBlocked {
+        return (site.span, format!("{name} spins here"));
+    }
     let object = if site.object.is_empty() { "another thread" } else { &site.object };
     let what = match machine.pending(thread) {
         Op::Join { thread: other } => format!("the end of {}", machine.thread_name(*other)),

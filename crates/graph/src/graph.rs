@@ -337,19 +337,19 @@ impl Graph {
     pub fn place(&mut self, write: EventId, position: u32) {
         let event = self.events[write.index()];
         self.unplace(&event);
-        let co = &mut self.locations[event.loc.index()].co;
-        co.insert(position as usize - 1, write);
-        for n in position as usize - 1..co.len() {
-            let w = co[n];
-            self.events[w.index()].co = n as u32 + 1;
-        }
+        self.locations[event.loc.index()].co.insert(position as usize - 1, write);
+        self.number(event.loc, position);
     }
 
     fn unplace(&mut self, event: &Event) {
-        let co = &mut self.locations[event.loc.index()].co;
-        co.remove(event.co as usize - 1);
-        for n in event.co as usize - 1..co.len() {
-            let w = co[n];
+        self.locations[event.loc.index()].co.remove(event.co as usize - 1);
+        self.number(event.loc, event.co);
+    }
+
+    /// Numbers the writes of a location from this place on.
+    fn number(&mut self, loc: LocId, from: u32) {
+        let co = &self.locations[loc.index()].co;
+        for (n, w) in co.iter().enumerate().skip(from as usize - 1) {
             self.events[w.index()].co = n as u32 + 1;
         }
     }
@@ -422,8 +422,9 @@ impl Graph {
             let name = EventId::new(into.events.len());
             names.push(name);
             let mut event = self.events[e.index()];
-            let renamed = |e: EventId| if e.is_event() && e.index() < names.len() { names[e.index()] } else { e };
-            event.pred = renamed(event.pred);
+            if event.pred.is_event() {
+                event.pred = names[event.pred.index()];
+            }
             event.executed = 0;
             event.changes = 0;
             into.clocks.copy(&self.clocks, e);

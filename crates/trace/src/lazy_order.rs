@@ -16,8 +16,9 @@
 //! it, up to the newest one that was itself read (which the older ones are ordered before).
 
 use crate::action::{Action, Dependence, Footprint, access_footprint, overlap};
+use crate::byte_range::Range;
 use crate::reversal::notdep;
-use crate::trace::{Event, EventId, NONE, Race, Range, Trace};
+use crate::trace::{Event, EventId, NONE, Race, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Op};

@@ -3,6 +3,7 @@
 //! | file | technique |
 //! |---|---|
 //! | `action.rs` | the conflict relation |
+//! | `byte_range.rs` | bytes that a step touches |
 //! | `trace.rs` | the execution, happens-before, races |
 //! | `reversal.rs` | sequences that reverse races |
 //! | `settled.rs` | races that need not be reversed again |
@@ -20,6 +21,7 @@
 
 pub mod action;
 pub mod blocking_race;
+pub mod byte_range;
 pub mod data_race;
 pub mod ending;
 pub mod explorer;

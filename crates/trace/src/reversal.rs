@@ -12,7 +12,8 @@
 //! in `pre(E, e).notdep(e, E)`, where all writes have the values that they had in `E`.
 
 use crate::action::{ANY, Action, Footprint, access_footprint, overlap};
-use crate::trace::{Event, EventId, Range, Trace};
+use crate::byte_range::Range;
+use crate::trace::{Event, EventId, Trace};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, Op};
 use smallvec::SmallVec;

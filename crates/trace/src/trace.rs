@@ -15,7 +15,8 @@
 //! With observers, whether two stores conflict is known only when the execution is over: then nothing of this is done
 //! when an event is executed, and `lazy_order.rs` computes all clocks and races at the end.
 
-use crate::action::{Action, Dependence, Footprint, footprint, is_exposed, overlap};
+use crate::action::{Action, Dependence, Footprint, footprint, is_exposed};
+use crate::byte_range::Range;
 use crate::lazy_order::Known;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, entity};
@@ -593,48 +594,5 @@ impl Event {
     pub(crate) fn link(&self, granule: Granule) -> u32 {
         let key = granule.index() as u32;
         if self.links[0].0 == key { self.links[0].1 } else { self.links[1].1 }
-    }
-}
-
-/// The bytes that a footprint touches, and whether it writes them.
-#[derive(Clone, Copy)]
-pub(crate) struct Range {
-    pub len: u32,
-    pub addr: u64,
-    pub writes: bool,
-}
-
-impl Range {
-    #[inline]
-    pub fn of(footprint: &Footprint) -> Range {
-        match *footprint {
-            Footprint::Read { len, addr } => Range { len, addr, writes: false },
-            Footprint::Write { len, addr } | Footprint::Store { len, addr } | Footprint::Free { len, addr } => {
-                Range { len, addr, writes: true }
-            }
-            Footprint::Commute { len, addr, .. } => Range { len: len.into(), addr, writes: true },
-            _ => Range { len: 0, addr: 0, writes: false },
-        }
-    }
-
-    #[inline]
-    pub fn overlaps(&self, other: &Range) -> bool {
-        overlap(self.addr, self.len, other.addr, other.len)
-    }
-
-    /// Whether it writes all bytes of another range.
-    #[inline]
-    pub fn covers(&self, other: &Range) -> bool {
-        self.writes && self.addr <= other.addr && other.addr + u64::from(other.len) <= self.addr + u64::from(self.len)
-    }
-
-    #[inline]
-    fn first_granule(&self) -> u64 {
-        self.addr >> 3
-    }
-
-    #[inline]
-    fn last_granule(&self) -> u64 {
-        (self.addr + u64::from(self.len) - 1) >> 3
     }
 }

@@ -16,7 +16,7 @@
 //! phase, and these are the sleep sets of Optimal-DPOR.
 
 use crate::action::{ANY, Action, Dependence, Footprint};
-use crate::trace::Range;
+use crate::byte_range::Range;
 
 /// A step that was explored before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,7 +18,7 @@
 
 use super::enumerate::Location;
 use super::execution::Execution;
-use super::graph::{Event, EventRef, Graph, Kind};
+use super::graph::{Event, EventRef, Graph, Kind, Source};
 use super::models::rc11;
 use super::relation::Relation;
 use crate::enumerate::FinalState;
@@ -144,10 +144,11 @@ fn life_error(
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
-    // Who would give up and try again from elsewhere might get on then.
+    // Who would start an iteration of a loop again gets on if something is different that was read in it.
     let gives_up = |thread| {
         machine.status(thread) == Status::Ready
             && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+            && !reads_the_same_again(graph, thread)
     };
     if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
@@ -159,6 +160,31 @@ fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     });
     // `Livelock` comes after `Deadlock` in the order of kinds.
     kinds.max()
+}
+
+/// Whether all that a thread has read since it last changed something is as it was.
+fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
+    let events = &graph.threads[thread.index()];
+    for (n, event) in events.iter().enumerate().rev() {
+        match event.kind {
+            Kind::Read { addr, value, from, .. } => {
+                let current = match graph.newest(addr) {
+                    newest if newest == from => true,
+                    Source::Write(at) => graph.written(at) == value,
+                    Source::Init => false,
+                };
+                if !current {
+                    return false;
+                }
+            }
+            // A read-modify-write that leaves what it found changes nothing.
+            Kind::Write { value: new, exclusive: true, .. }
+                if matches!(events[n - 1].kind, Kind::Read { value, .. } if value == new) => {}
+            Kind::Fence => {}
+            _ => return true,
+        }
+    }
+    true
 }
 
 /// What is left in memory: the initial bytes, the latest writes, and nothing where an object is dead.
