@@ -1,7 +1,9 @@
 //! `fuzz`: random programs against an oracle.
 //!
-//! - `engine`: random small programs through every algorithm of the trace engine, compared with the naive enumeration of
-//!   all interleavings. The `oracle` crate does it.
+//! - `engine`: random small programs. `--engine trace` (the default) takes them through every algorithm of the trace engine
+//!   and compares with the naive enumeration of all interleavings; `--engine graph` takes them through every reduction of
+//!   the graph engine under every memory model and compares with the enumeration of all graphs. Examples of the `oracle` and
+//!   `graph` crates do it.
 //! - `csmith`: random C programs of one thread, run by the machine and as native binaries; what they print must be equal.
 //!   A program that differs is kept, with the command that generates it.
 //!
@@ -27,9 +29,27 @@ const CSMITH: &[&str] =
 
 struct Choices {
     what: Option<String>,
+    engine: Engine,
     seconds: Option<u64>,
     seed: u64,
     rest: Vec<String>,
+}
+
+/// Which engine is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Trace,
+    Graph,
+}
+
+impl Engine {
+    /// The package that has an example which does it, and its name.
+    fn example(self) -> [&'static str; 2] {
+        match self {
+            Engine::Trace => ["selvedge-oracle", "fuzz"],
+            Engine::Graph => ["selvedge-graph", "fuzz_graph"],
+        }
+    }
 }
 
 /// Runs the command.
@@ -48,6 +68,9 @@ pub fn run(args: &[String]) -> Outcome {
 fn in_turns(mut choices: Choices) -> Outcome {
     choices.seconds = Some(TURN);
     loop {
+        choices.engine = Engine::Trace;
+        engine(&choices)?;
+        choices.engine = Engine::Graph;
         engine(&choices)?;
         csmith(&choices)?;
         choices.seed += PROGRAMS_PER_TURN;
@@ -55,13 +78,21 @@ fn in_turns(mut choices: Choices) -> Outcome {
 }
 
 fn parse(args: &[String]) -> Result<Choices, String> {
-    let mut choices = Choices { what: None, seconds: None, seed: 1, rest: Vec::new() };
+    let mut choices = Choices { what: None, engine: Engine::Trace, seconds: None, seed: 1, rest: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|n| n.parse().ok()).ok_or_else(|| format!("{word} needs a number"));
         match word.as_str() {
             "--seconds" => choices.seconds = Some(number()?),
             "--seed" => choices.seed = number()?,
+            "--engine" => {
+                choices.engine = match words.next().map(String::as_str) {
+                    Some("trace") => Engine::Trace,
+                    Some("graph") => Engine::Graph,
+                    _ => return Err("--engine needs a name: trace, graph".to_owned()),
+                };
+                choices.what.get_or_insert_with(|| "engine".to_owned());
+            }
             other if choices.what.is_none() && !other.starts_with('-') => choices.what = Some(other.to_owned()),
             other => choices.rest.push(other.to_owned()),
         }
@@ -71,7 +102,8 @@ fn parse(args: &[String]) -> Result<Choices, String> {
 
 fn engine(choices: &Choices) -> Outcome {
     let mut command = shell::cargo();
-    command.args(["run", "--profile", "checked", "--package", "selvedge-oracle", "--example", "fuzz", "--"]);
+    let [package, example] = choices.engine.example();
+    command.args(["run", "--profile", "checked", "--package", package, "--example", example, "--"]);
     if let Some(seconds) = choices.seconds {
         command.args(["--seconds", &seconds.to_string()]);
     }

@@ -50,9 +50,9 @@ cargo xtask COMMAND
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long
-  fuzz [engine|csmith] [--seconds N] [--seed N]
-                           random programs: the trace engine against the oracle, the machine against
-                           native binaries; both if neither is named";
+  fuzz [engine|csmith] [--engine trace|graph] [--seconds N] [--seed N]
+                           random programs: an engine against its oracle, the machine against native
+                           binaries; both if neither is named";
 
 /// The result of a command: an error has been explained in its text.
 type Outcome = Result<(), String>;

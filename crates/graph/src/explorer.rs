@@ -221,6 +221,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             fraction: 0.0,
         })?;
         self.catch_up()?;
+        debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
         let Some(thread) = self.next_thread() else {
             self.conclude()?;
             return Ok(Go::Back);
@@ -233,6 +234,11 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             Some(request) => self.access(thread, &request),
             None => self.synchronise(thread, &op),
         }
+    }
+
+    /// What is wrong with the graph, if that is to be looked at.
+    fn broken(&self) -> Option<String> {
+        self.options.limits.check_invariants.then(|| crate::axioms::broken(self.options.model, self.graph())).flatten()
     }
 
     /// Brings the machine to where the graph is, and notes it if a thread stops there.

@@ -6,6 +6,7 @@
 //! | `graph.rs` | execution graphs (Definition 2) |
 //! | `clocks.rs` | program order, reads-from and happens-before as vector clocks |
 //! | `models/` | SC, TSO, RA, RC11 |
+//! | `axioms.rs` | the same as axioms over whole graphs, and other invariants; for tests |
 //! | `request.rs` | what threads ask for, as accesses to one location |
 //! | `explorer.rs`, `explorer/` | the exploration (Algorithm 1) |
 //! | `backward.rs` | backward revisits (Algorithm 2) |
@@ -15,6 +16,7 @@
 //! | `linear.rs` | graphs as sequences of steps |
 //! | `ending.rs` | what a full graph means |
 
+pub mod axioms;
 pub mod backward;
 pub mod clocks;
 pub mod ending;

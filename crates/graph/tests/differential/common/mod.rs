@@ -121,26 +121,32 @@ pub struct Seen {
     pub restarted: [bool; 4],
 }
 
+/// How programs are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// One level only.
+    pub only: Option<usize>,
+    /// How large programs may be for the oracle.
+    pub limits: Limits,
+    /// Whether every graph on the way is looked at.
+    pub invariants: bool,
+}
+
 /// Compares the engine with the oracle, at all levels or at one. None if the program is too large for the
 /// oracle, or has confirmations that are none.
-pub fn compare(
-    program: &Program,
-    (model, axioms): (MemoryModel, Model),
-    only: Option<usize>,
-    limits: Limits,
-) -> Option<Result<Seen, String>> {
+pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: Plan) -> Option<Result<Seen, String>> {
     if !programs::is_well_formed(program) {
         return None;
     }
-    let summary = axiomatic::enumerate(program, axioms, limits).ok()?;
+    let summary = axiomatic::enumerate(program, axioms, plan.limits).ok()?;
     let mut seen = Seen::default();
     let mut attempts = BTreeSet::new();
     for (n, (name, reductions)) in LEVELS.into_iter().enumerate() {
         // The first level finds out which graphs are failed attempts.
-        if n > 0 && only.is_some_and(|only| only != n) {
+        if n > 0 && plan.only.is_some_and(|only| only != n) {
             continue;
         }
-        let explored = match explored(program, model, reductions) {
+        let explored = match explored(program, model, reductions, plan.invariants) {
             Ok(explored) => explored,
             Err(panic) => return Some(Err(format!("{} {name}: {panic}", model.name()))),
         };
@@ -158,8 +164,15 @@ pub fn compare(
 }
 
 /// Explores; a panic is an answer too.
-fn explored(program: &Program, model: MemoryModel, reductions: Reductions) -> Result<Explored, String> {
-    let result = catch_unwind(AssertUnwindSafe(|| explore(program, &options(model, reductions))));
+fn explored(
+    program: &Program,
+    model: MemoryModel,
+    reductions: Reductions,
+    invariants: bool,
+) -> Result<Explored, String> {
+    let mut options = options(model, reductions);
+    options.limits.check_invariants = invariants;
+    let result = catch_unwind(AssertUnwindSafe(|| explore(program, &options)));
     result.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         format!("panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown"))

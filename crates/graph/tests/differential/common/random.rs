@@ -1,7 +1,7 @@
 //! One random program after another through the engine and the oracle.
 
 use super::programs::{self, KINDS, Kind};
-use super::{Seen, compare};
+use super::{Plan, Seen, compare};
 use selvedge_graph::MemoryModel;
 use selvedge_oracle::axiomatic::generate::{FAMILIES, Family};
 use selvedge_oracle::axiomatic::{self, Limits, Model};
@@ -88,25 +88,19 @@ impl Failure {
 }
 
 /// Compares engine and oracle on one random program under a model, at all levels or at one. What fails is shrunk.
-pub fn check(
-    source: Source,
-    seed: u64,
-    models: (MemoryModel, Model),
-    only: Option<usize>,
-    limits: Limits,
-) -> Result<Seen, Box<Failure>> {
-    let program = program(source, seed, models.1, limits);
-    let why = match compare(&program, models, only, limits) {
+pub fn check(source: Source, seed: u64, models: (MemoryModel, Model), plan: Plan) -> Result<Seen, Box<Failure>> {
+    let program = program(source, seed, models.1, plan.limits);
+    let why = match compare(&program, models, plan) {
         None => return Ok(Seen::default()),
         Some(Ok(seen)) => return Ok(seen),
         Some(Err(why)) => why,
     };
     // What is smaller may have more graphs.
-    let limits = Limits { graphs: 10 * limits.graphs, ..limits };
+    let plan = Plan { limits: Limits { graphs: 10 * plan.limits.graphs, ..plan.limits }, ..plan };
     // The same level and kind of failure.
     let same = |other: &str| subject(other) == subject(&why);
-    let program = shrink(&program, |p| matches!(compare(p, models, only, limits), Some(Err(other)) if same(&other)));
-    let why = match compare(&program, models, only, limits) {
+    let program = shrink(&program, |p| matches!(compare(p, models, plan), Some(Err(other)) if same(&other)));
+    let why = match compare(&program, models, plan) {
         Some(Err(why)) => why,
         _ => why,
     };

@@ -4,8 +4,8 @@
 //! shrunk, printed, and written to a file that can be given to this program again.
 //!
 //! ```text
-//! fuzz [--seconds N] [--seed N] [--source NAME] [--model NAME] [--level NAME] [--graphs N] [--keep-going]
-//! fuzz [--model NAME] [--level NAME] FILE...
+//! fuzz_graph [--seconds N] [--seed N] [--source NAME] [--model NAME] [--level NAME] [--graphs N] [--keep-going]
+//! fuzz_graph [--model NAME] [--level NAME] FILE...
 //! ```
 
 // Some of it is for the tests only.
@@ -14,7 +14,7 @@
 mod common;
 
 use common::random::{Source, check, sources};
-use common::{LEVELS, MODELS, compare};
+use common::{LEVELS, MODELS, Plan, compare};
 use selvedge_graph::MemoryModel;
 use selvedge_oracle::Program;
 use selvedge_oracle::axiomatic::{Limits, Model};
@@ -97,13 +97,14 @@ fn random(arguments: &Arguments) -> bool {
     let (mut programs, mut graphs, mut restarted, mut failures) = (0, 0, 0, 0);
     let mut said = Instant::now();
     for seed in arguments.seed.. {
+        let plan = Plan { only: arguments.level, limits: arguments.limits, invariants: seed % 4 == 0 };
         for &source in &arguments.sources {
             for &models in &arguments.models {
                 if over() {
                     println!("{programs} programs, {graphs} graphs, {failures} failures");
                     return failures == 0;
                 }
-                match check(source, seed, models, arguments.level, arguments.limits) {
+                match check(source, seed, models, plan) {
                     Ok(seen) => {
                         programs += 1;
                         graphs += seen.graphs.iter().sum::<usize>();
@@ -134,7 +135,8 @@ fn files(arguments: &Arguments) -> bool {
         let program: Program = text.parse().map_err(|error| format!("{error}"))?;
         for &models in &arguments.models {
             let limits = Limits { graphs: 1_000_000, ..Limits::default() };
-            compare(&program, models, arguments.level, limits).ok_or("too large")??;
+            let plan = Plan { only: arguments.level, limits, invariants: true };
+            compare(&program, models, plan).ok_or("too large")??;
         }
         Ok(())
     };
