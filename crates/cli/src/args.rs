@@ -250,7 +250,7 @@ pub struct ReportArgs {
     /// Write the report as one JSON object to PATH, or to standard output (`-`), and then nothing else there.
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
-    /// Write the happens-before graph of the first violation's execution to PATH, for Graphviz.
+    /// Write the graph of the first violation's execution to PATH, for Graphviz: who reads from whom, who overwrites what.
     #[arg(long, value_name = "PATH")]
     pub dot: Option<PathBuf>,
     /// Where to write a trace for `replay` if there is a violation [default: the report of --json if that is a file,
@@ -274,7 +274,7 @@ pub struct ReplayArgs {
     /// Which violation, if the trace has several.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub violation: usize,
-    /// Write the happens-before graph of the execution to PATH, for Graphviz.
+    /// Write the graph of the execution to PATH, for Graphviz: who reads from whom, who overwrites what.
     #[arg(long, value_name = "PATH")]
     pub dot: Option<PathBuf>,
     /// Show every step; fold nothing.

@@ -108,8 +108,14 @@ pub fn culprits(replay: &Replay, violation: &Violation) -> Vec<usize> {
     found
 }
 
-fn is_about_waiting(violation: &Violation) -> bool {
+/// Whether a violation is that threads wait or spin.
+pub fn is_about_waiting(violation: &Violation) -> bool {
     matches!(violation.kind, ViolationKind::Deadlock | ViolationKind::Livelock)
+}
+
+/// Whether a place is one of a violation's.
+pub fn is_about(violation: &Violation, span: &SourceSpan) -> bool {
+    violation.places.iter().any(|(place, _)| is_at(span, place))
 }
 
 fn is_at(span: &SourceSpan, place: &SourceSpan) -> bool {

@@ -19,7 +19,7 @@ use crate::weak;
 use crate::words::{self, Names};
 use anstyle::Style;
 use selvedge_machine::schedule::Replay;
-use selvedge_machine::{SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Op, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ enum Mark {
 
 /// The interleaving that shows a violation.
 pub fn render(replay: &Replay, violation: &Violation, width: usize, full: bool) -> String {
-    let names = Names::of(replay);
+    let names = Names::for_violation(replay, violation);
     let parts = if full { fold::unfolded(replay) } else { fold::fold(replay, violation) };
     let rows = rows(replay, violation, &parts, &names);
     let columns: Vec<ThreadId> =
@@ -136,30 +136,36 @@ fn fold_row(replay: &Replay, steps: &[usize]) -> Row {
 /// What threads were left with: the one that stopped, and those that wait.
 fn end_rows(replay: &Replay, violation: &Violation, short: &ShortPlaces, names: &Names) -> Vec<Row> {
     let mut rows = Vec::new();
-    if violation.kind == ViolationKind::DataRace {
-        return rows; // the execution is shown up to the second access: nobody waits there
-    }
     for end in &replay.threads {
         if let Some(site) = &end.spins
-            && replay.stop.is_none()
+            && fold::is_about_waiting(violation)
         {
             let (text, place) = (vec!["spins".to_owned()], short.show(&site.span));
             rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End, switched: false });
         }
         if let (Status::Ready, Some((op, site))) = (end.status, &end.waiting)
-            && replay.stop.is_none()
+            && (fold::is_about_waiting(violation) || waits_at(op, &site.span, violation))
         {
             let text = vec![format!("waits {}", words::describe_wait(op, site, names))];
             let place = short.show(&site.span);
             rows.push(Row { step: None, place, thread: Some(end.thread), text, mark: Mark::End, switched: false });
         }
     }
-    if let Some((thread, Stop::Violation(_))) = &replay.stop {
+    if let Some((thread, Stop::Violation(_))) = &replay.stop
+        // A data race is shown up to its second access; what the thread does next is not part of it.
+        && violation.kind != ViolationKind::DataRace
+    {
         let place = violation.places.first().map_or(String::new(), |(span, _)| short.show(span));
         let text = vec![format!("!! {}", violation.kind)];
         rows.push(Row { step: None, place, thread: Some(*thread), text, mark: Mark::End, switched: false });
     }
     rows
+}
+
+/// Whether a thread waits for a value at a place of a violation: one of two accesses that race may be such a wait.
+fn waits_at(op: &Op, span: &SourceSpan, violation: &Violation) -> bool {
+    let waits = matches!(op, Op::Access(access) if access.until.is_some());
+    waits && fold::is_about(violation, span)
 }
 
 /// Shows a line alone where the whole execution is in one file.

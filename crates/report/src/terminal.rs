@@ -8,11 +8,11 @@ use crate::snippet::{self, Sources};
 use crate::style::{self, paint};
 use crate::verdict::{Answer, Question, Shown, Verdict, model_name, plural};
 use crate::words::Names;
-use crate::{interleaving, waiting, weak};
+use crate::{fold, interleaving, waiting, weak};
 use annotate_snippets::Level;
 use selvedge_machine::schedule::Replay;
 use selvedge_machine::verdict::Interruption;
-use selvedge_machine::{Bound, BoundKind, Unsupported, ViolationKind};
+use selvedge_machine::{Bound, BoundKind, Unsupported};
 use std::fmt::Write;
 
 /// How to lay out a report.
@@ -92,9 +92,8 @@ pub fn violation(shown: &Shown, model: &str, layout: &Layout) -> String {
         let why = "No interleaving explains it, since each of these steps would have to come before the next";
         section(&mut out, why, "", weak::explain(replay, &names).iter().map(String::as_str));
     }
-    // A data race is shown up to its second access: threads that are not there yet do not wait.
-    let is_over = replay.stop.is_none() && v.kind != ViolationKind::DataRace;
-    let blocked = if is_over { waiting::describe(replay, &names) } else { Vec::new() };
+    // Other violations are shown up to where they happen: threads that are not there yet do not wait.
+    let blocked = if fold::is_about_waiting(v) { waiting::describe(replay, &names) } else { Vec::new() };
     section(&mut out, "Blocked", "", blocked.iter().map(String::as_str));
     section(&mut out, "Output of this execution", "| ", replay.output.lines());
     out.push('\n');

@@ -114,9 +114,8 @@ fn cycle(replay: &Replay) -> Vec<(usize, Option<Why>)> {
     for edge in edges(replay) {
         links[edge.from].push((edge.to, Some(edge.why)));
     }
-    for n in 0..count {
-        let thread = replay.events[n].thread;
-        let next = (n + 1..count).find(|&k| replay.events[k].thread == thread);
+    for (n, event) in replay.events.iter().enumerate() {
+        let next = (n + 1..count).find(|&k| replay.events[k].thread == event.thread);
         links[n].extend(next.map(|next| (next, None)));
     }
     // Some link of every cycle goes backwards in the list of steps.

@@ -10,19 +10,19 @@
 //! | threads | `create worker#2`, `join worker#2` |
 //! | condition variables | `wait on c`, `woken on c`, `signal c (wakes nobody)` |
 //!
-//! If no interleaving explains the execution, accesses have their memory orders: `x = 1 [relaxed]`.
+//! Where memory orders may be to blame, atomic accesses have them: `x = 1 [relaxed]`.
 //!
 //! An access is named as the source names it; where debug information does not say, by its address.
 
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::schedule::{EventRecord, Replay};
-use selvedge_machine::{Access, AccessKind, Addr, Cond, Done, Op, Purpose, Site, ThreadId};
+use selvedge_machine::{Access, AccessKind, Addr, Cond, Done, Op, Purpose, Site, ThreadId, Violation, ViolationKind};
 use std::collections::HashMap;
 
 /// The names of an execution's threads and of the addresses that it touches.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Whether memory orders are worth a word: they are if no interleaving explains the execution.
+    /// Whether memory orders have a word: they have if no interleaving explains the execution.
     orders: bool,
     threads: HashMap<ThreadId, String>,
     objects: HashMap<Addr, String>,
@@ -52,6 +52,16 @@ impl Names {
     /// What an address is called, where a site does not say.
     pub fn object(&self, addr: Addr) -> String {
         self.objects.get(&addr).cloned().unwrap_or_else(|| addr.to_string())
+    }
+
+    /// Gathers all names, for the execution that shows a violation. Memory orders have a word in it if they may be to
+    /// blame: what is not ordered has raced.
+    pub fn for_violation(replay: &Replay, violation: &Violation) -> Names {
+        let names = Names::of(replay);
+        let is_weak = |order: Order| order.is_atomic() && order != Order::SeqCst;
+        let weak = |e: &EventRecord| matches!(e.op, Op::Access(access) if is_weak(access.order));
+        let races = matches!(violation.kind, ViolationKind::DataRace | ViolationKind::UseAfterFree);
+        if races && replay.events.iter().any(weak) { names.with_orders() } else { names }
     }
 
     /// The same, with memory orders.
