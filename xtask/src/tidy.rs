@@ -20,7 +20,7 @@ const LIMIT: usize = 1000;
 /// Files that may contain `unsafe`, each with its reason.
 const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/runtime.rs", "reaches the yielder of the running coroutine through a pointer"),
-    ("crates/selvedge/src/coroutine.rs", "abandons coroutines without unwinding them"),
+    ("crates/selvedge/src/coroutine.rs", "abandons coroutines without unwinding them, and looks at their stacks"),
     ("crates/selvedge/tests/programs.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/src/cell.rs", "pointers into cells are dereferenced by unsafe functions in loom"),
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),

@@ -10,14 +10,17 @@
 // Coroutines are abandoned without being unwound.
 #![allow(unsafe_code)]
 
-use crate::runtime::{self, Here, Yielded};
-use corosensei::stack::DefaultStack;
+use crate::runtime::{self, Here, SUSPENDED, Yielded};
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Only what is used of a stack takes memory.
 const STACK: usize = 1 << 20;
+/// No page is larger.
+const GUARD: usize = 1 << 16;
 
 /// How a thread ended: with a panic or without.
 type Ended = Option<(String, SourceSpan)>;
@@ -26,6 +29,34 @@ type Ended = Option<(String, SourceSpan)>;
 pub(crate) struct Strand {
     coroutine: Option<Coroutine<Outcome, Yielded, Ended, DefaultStack>>,
     here: Here,
+    /// The ends of its stack.
+    limit: usize,
+    base: usize,
+}
+
+impl Strand {
+    /// The contents of the stack of a suspended thread, from a bit below an address to its end.
+    ///
+    /// Where the thread was resumed from is part of it, on the stack of the engine: such pointers are left out.
+    pub fn image(&self, low: usize, engine: &Range<usize>) -> Vec<u64> {
+        let from = low.saturating_sub(SUSPENDED).max(self.limit) & !7;
+        // SAFETY: these are words of the coroutine's stack, which is mapped and has no references into it that are used
+        // while it is suspended. Words that nobody has written are zero: the stack was cleared before.
+        let words = (from..self.base).step_by(8).map(|at| unsafe { (at as *const u64).read_volatile() });
+        words.map(|word| if engine.contains(&(word as usize)) { 0 } else { word }).collect()
+    }
+
+    /// How much of the stack an image from there takes.
+    pub fn depth(&self, low: usize) -> usize {
+        self.base - low.saturating_sub(SUSPENDED).max(self.limit)
+    }
+
+    /// Clears that much of the stack of a thread that has not started.
+    fn clear(stack: &mut DefaultStack, size: usize) {
+        let size = size.min(STACK - GUARD);
+        // SAFETY: the stack belongs to nobody else, and its highest bytes are mapped and writable.
+        unsafe { std::ptr::write_bytes((stack.base().get() - size) as *mut u8, 0, size) };
+    }
 }
 
 /// Where a thread has come to.
@@ -42,24 +73,48 @@ pub(crate) enum Came {
 #[derive(Default)]
 pub(crate) struct Pool {
     stacks: Vec<DefaultStack>,
+    /// How much of a stack is cleared before it is used again, so that nothing is left over from other runs.
+    clears: usize,
+    /// Where the engine's frames were at the lowest when a thread was resumed.
+    engine: usize,
 }
 
 impl Pool {
     /// A thread that is about to start.
     pub fn strand(&mut self, thread: ThreadId, body: impl FnOnce() + 'static) -> Strand {
-        let stack = self.stacks.pop().unwrap_or_else(|| DefaultStack::new(STACK).expect("a stack can be mapped"));
+        let mut stack = self.stacks.pop().unwrap_or_else(|| DefaultStack::new(STACK).expect("a stack can be mapped"));
+        if self.clears > 0 {
+            Strand::clear(&mut stack, self.clears);
+        }
         let run = move |yielder: &Yielder<Outcome, Yielded>, _| {
             runtime::set_here(Some(Here { thread, yielder }));
             let result = catch_unwind(AssertUnwindSafe(body));
             result.err().map(|_| runtime::take_panic().unwrap_or_else(|| ("a panic".to_owned(), SourceSpan::default())))
         };
         let here = Here { thread, yielder: std::ptr::null() };
-        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here }
+        // The lowest page is there to catch what overflows.
+        let (limit, base) = (stack.limit().get() + GUARD, stack.base().get());
+        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, limit, base }
+    }
+
+    /// From now on, this much of every stack is cleared before use.
+    pub fn clear(&mut self, size: usize) {
+        self.clears = self.clears.max(size);
+    }
+
+    /// The part of the stack of the engine's own thread in which threads are resumed, if it starts here.
+    pub fn engine(&self, top: usize) -> Range<usize> {
+        self.engine.saturating_sub(SUSPENDED)..top
     }
 
     /// Runs a thread until it suspends itself or ends.
     pub fn resume(&mut self, strand: &mut Strand, outcome: Outcome) -> Came {
         let coroutine = strand.coroutine.as_mut().expect("only threads that have not ended are resumed");
+        let marker = 0u8;
+        let here = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
+        if self.engine == 0 || here < self.engine {
+            self.engine = here;
+        }
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
         let result = coroutine.resume(outcome);

@@ -1,11 +1,12 @@
 //! Stands in for `std::hint`.
 
 use crate::runtime;
+use std::panic::Location;
 
 /// Says that the thread spins: it waits for something that others do.
 #[track_caller]
 pub fn spin_loop() {
-    runtime::yields();
+    runtime::yields(Location::caller());
 }
 
 /// Says that this place is not reached.

@@ -11,6 +11,7 @@
 //! | `threads.rs` | numbers and names of threads |
 //! | `runtime.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs` | the machine that the engine drives |
+//! | `spin.rs` | loops that wait for others |
 //! | `coroutine.rs` | threads as coroutines on pooled stacks |
 //! | `report.rs` | what went wrong, in words |
 
@@ -23,6 +24,7 @@ mod object;
 mod pointers;
 mod report;
 mod runtime;
+mod spin;
 pub mod sync;
 pub mod thread;
 mod threads;

@@ -11,6 +11,7 @@
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::runtime::{self, At, Created, Yielded};
+use crate::spin::Spin;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
     Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
@@ -45,6 +46,7 @@ struct Slot {
     strand: Strand,
     /// The Op that it waits with.
     pending: Option<(Op, At)>,
+    spin: Spin,
 }
 
 /// A model being run.
@@ -67,10 +69,12 @@ impl RustMachine {
     pub fn new(body: Body) -> RustMachine {
         let mut memory = Memory::new();
         runtime::block(&mut memory);
+        let mut pool = Pool::default();
+        pool.clear(runtime::shared(|shared| shared.spins));
         RustMachine {
             body,
             memory,
-            pool: Pool::default(),
+            pool,
             slots: Vec::new(),
             states: Vec::new(),
             steps: Vec::new(),
@@ -105,14 +109,29 @@ impl RustMachine {
         if self.slots.len() <= thread.index() {
             self.slots.resize_with(thread.index() + 1, || None);
         }
-        self.slots[thread.index()] = Some(Slot { strand, pending: None });
+        self.slots[thread.index()] = Some(Slot { strand, pending: None, spin: Spin::default() });
     }
 
     /// Runs a coroutine to its next Op.
     fn go(&mut self, thread: ThreadId, outcome: Outcome) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        if let Some((op, _)) = slot.pending {
+            slot.spin.performed(&op, outcome);
+        }
         let mut came = self.pool.resume(&mut slot.strand, outcome);
-        while let Came::To(Yielded::Yields) = came {
+        while let Came::To(Yielded::Yields { low, .. }) = came {
+            if runtime::shared(|shared| !shared.created.is_empty()) {
+                slot.spin.changed();
+            }
+            let size = slot.strand.depth(low);
+            if runtime::shared(|shared| shared.must_clear(size)) {
+                came = Came::To(Yielded::Stop(runtime::starts_again()));
+                break;
+            }
+            let top = runtime::shared(|shared| shared.top);
+            if slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top))) {
+                break;
+            }
             came = self.pool.resume(&mut slot.strand, 0);
         }
         slot.pending = match came {
@@ -134,7 +153,9 @@ impl RustMachine {
                     return Err(self.caught_panic(thread, at));
                 }
             }
-            Came::To(Yielded::Yields) => unreachable!("a thread that yields goes on"),
+            Came::To(Yielded::Yields { at, .. }) => {
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: true, ..*state };
+            }
             Came::To(Yielded::Stop(stop)) => {
                 state.status = Status::Stopped;
                 return Err(*stop);
@@ -378,12 +399,14 @@ impl Machine for RustMachine {
         let state = self.state(thread);
         let span = state.at.map(runtime::span).unwrap_or_default();
         let (object, plain) = match state.op {
+            _ if state.spins => (String::new(), false),
             Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
             Op::CondWait { cond } | Op::CondWake { cond, .. } => (crate::report::object(cond), false),
             Op::CondSignal { cond } | Op::CondBroadcast { cond } => (crate::report::object(cond), false),
             _ => (String::new(), false),
         };
         let call = match state.op {
+            _ if state.spins => String::new(),
             Op::Access(Access { kind: AccessKind::Load, .. }) if plain => "with".to_owned(),
             Op::Access(Access { kind: AccessKind::Store { .. }, .. }) if plain => "with_mut".to_owned(),
             _ => String::new(),

@@ -119,10 +119,10 @@ impl Builder {
         let result = loop {
             let machine = RustMachine::new(Arc::clone(&body));
             let result = selvedge_graph::explore(machine, &options, &mut |_| {});
-            if !runtime::shared(|shared| shared.pointers.take_joined()) {
+            if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
                 break result;
             }
-            // What was taken for two pointers is one: what was explored does not count.
+            // What was explored does not count: what was taken for two pointers is one, or stacks were not cleared.
             runtime::shared(|shared| shared.forget_outside());
         };
         let mut stats = self.stats(&result);

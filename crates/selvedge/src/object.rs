@@ -26,12 +26,13 @@ impl Word {
     /// A word with its first value.
     #[track_caller]
     pub fn new(what: &'static str, size: u8, init: u64) -> Word {
+        let at = std::panic::Location::caller();
         match runtime::current() {
             None => Word::fixed(size, init),
             Some(_) if std::thread::panicking() => Word::fixed(size, init),
             Some(thread) => runtime::shared(|shared| {
                 let addr = shared.create(thread, size, init);
-                shared.origins.insert(addr, (what, std::panic::Location::caller()));
+                shared.origins.insert(addr, (what, at));
                 Word { run: shared.run, addr, init, size }
             }),
         }

@@ -37,7 +37,6 @@ pub(crate) struct Pointers {
     /// In this run.
     names: FxHashMap<usize, u32>,
     pointers: Vec<usize>,
-    joined: bool,
 }
 
 impl Pointers {
@@ -45,11 +44,6 @@ impl Pointers {
     pub fn new_run(&mut self) {
         self.names.clear();
         self.pointers.clear();
-    }
-
-    /// Whether names were joined since the last call.
-    pub fn take_joined(&mut self) -> bool {
-        std::mem::take(&mut self.joined)
     }
 
     fn root(&self, mut name: u32) -> u32 {
@@ -73,7 +67,6 @@ impl Pointers {
             (Some(name), Some(known)) if name == known => name,
             (Some(name), Some(known)) => {
                 self.same[name.max(known) as usize] = name.min(known);
-                self.joined = true;
                 return Err(Trouble::Joined);
             }
             (None, Some(known)) => {
@@ -136,7 +129,6 @@ mod tests {
         pointers.new_run();
         pointers.name(0x100, B).unwrap();
         assert_eq!(pointers.name(0x100, A), Err(Trouble::Joined));
-        assert!(pointers.take_joined());
         pointers.new_run();
         assert_eq!(pointers.name(0x300, A), pointers.name(0x300, B));
     }

@@ -28,7 +28,12 @@ pub(crate) enum Yielded {
     /// It cannot go on.
     Stop(Box<Stop>),
     /// It has come to the end of an iteration that waits for others.
-    Yields,
+    Yields {
+        /// Where.
+        at: At,
+        /// An address on its stack below all frames of the model's code.
+        low: usize,
+    },
 }
 
 /// The running coroutine.
@@ -39,7 +44,10 @@ pub(crate) struct Here {
 }
 
 thread_local! {
-    static HERE: Cell<Option<Here>> = const { Cell::new(None) };
+    /// The running coroutine's thread and yielder; null if none runs. Kept apart, so that there is no padding: its
+    /// bytes would be copied to the stack, and stacks are compared (`spin.rs`).
+    static THREAD: Cell<usize> = const { Cell::new(0) };
+    static YIELDER: Cell<*const Yielder<Outcome, Yielded>> = const { Cell::new(std::ptr::null()) };
     static SHARED: RefCell<Option<Box<Shared>>> = const { RefCell::new(None) };
     static PANIC: RefCell<Option<(String, SourceSpan)>> = const { RefCell::new(None) };
     /// How many operations destructors have made while their thread unwinds.
@@ -99,6 +107,12 @@ pub(crate) struct Shared {
     outside: FxHashMap<usize, Addr>,
     /// Where those are for the engine.
     block: Addr,
+    /// An address in the frame that has started the model.
+    pub top: usize,
+    /// How much of a stack is looked at when threads spin; 0 if none does.
+    pub spins: usize,
+    /// The exploration has to start again.
+    pub restart: bool,
 }
 
 /// How many objects from outside a model can be used in it, and how many threads there can be.
@@ -127,6 +141,9 @@ impl Shared {
             numbering,
             outside: FxHashMap::default(),
             block,
+            top: 0,
+            spins: 0,
+            restart: false,
         }
     }
 
@@ -190,6 +207,16 @@ impl Shared {
         self.outside.clear();
     }
 
+    /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.
+    pub fn must_clear(&mut self, size: usize) -> bool {
+        if size <= self.spins {
+            return false;
+        }
+        self.spins = size.next_power_of_two();
+        self.restart = true;
+        true
+    }
+
     /// The word that says whether a thread may go on after it has parked.
     pub fn park_word(&self, thread: ThreadId) -> Addr {
         Addr(self.block.0 + 8 * (OUTSIDE + thread.index() as u64))
@@ -208,9 +235,11 @@ impl Running {
     /// Starts a model.
     pub fn start() -> Running {
         install_hook();
+        let marker = 0u8;
+        let top = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
         SHARED.with_borrow_mut(|shared| {
             assert!(shared.is_none(), "a model cannot be run inside a model");
-            *shared = Some(Box::new(Shared::new()));
+            *shared = Some(Box::new(Shared { top, ..Shared::new() }));
         });
         Running(())
     }
@@ -219,7 +248,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         SHARED.with_borrow_mut(|shared| *shared = None);
-        HERE.set(None);
+        set_here(None);
     }
 }
 
@@ -240,17 +269,19 @@ fn outside_model() -> ! {
 
 /// The thread that runs, if one of a model does.
 pub(crate) fn current() -> Option<ThreadId> {
-    HERE.get().map(|here| here.thread)
+    here().map(|here| here.thread)
 }
 
 /// Says who runs.
 pub(crate) fn set_here(here: Option<Here>) {
-    HERE.set(here);
+    THREAD.set(here.map_or(0, |here| here.thread.index()));
+    YIELDER.set(here.map_or(std::ptr::null(), |here| here.yielder));
 }
 
 /// Who runs.
 pub(crate) fn here() -> Option<Here> {
-    HERE.get()
+    let yielder = YIELDER.get();
+    (!yielder.is_null()).then(|| Here { thread: ThreadId::new(THREAD.get()), yielder })
 }
 
 /// Whether all other threads have been joined: what they did comes before what happens now.
@@ -267,6 +298,12 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     suspend(Yielded::Op(op, at))
 }
 
+/// Ends the exploration, which then starts again with what is known by now.
+pub(crate) fn starts_again() -> Box<Stop> {
+    let feature = "the exploration starts again".to_owned();
+    Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: SourceSpan::default() })))
+}
+
 /// The thread cannot go on.
 #[track_caller]
 pub(crate) fn stop(feature: String, at: At) -> ! {
@@ -276,19 +313,43 @@ pub(crate) fn stop(feature: String, at: At) -> ! {
 
 /// The thread comes to the end of an iteration in which it has waited for others.
 #[track_caller]
-pub(crate) fn yields() {
+#[inline(never)]
+pub(crate) fn yields(at: At) {
     if !std::thread::panicking() {
-        suspend(Yielded::Yields);
+        let marker = 0u8;
+        let low = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
+        scrub();
+        suspend_yielding(at, low);
     }
 }
+
+/// Clears the stack where the frames of what is called next will be, so that nothing is left over in it from other calls:
+/// stacks are compared (`spin.rs`).
+#[inline(never)]
+fn scrub() {
+    std::hint::black_box(&mut [0u64; 2 * SUSPENDED / 8]);
+}
+
+#[track_caller]
+#[inline(never)]
+fn suspend_yielding(at: At, low: usize) {
+    suspend(Yielded::Yields { at, low });
+}
+
+/// Frames between an address in `yields` and the place where the coroutine is suspended take less than this; registers are
+/// saved there.
+pub(crate) const SUSPENDED: usize = 2048;
 
 #[track_caller]
 #[inline]
 fn suspend(yielded: Yielded) -> Outcome {
-    let Some(here) = HERE.get() else { outside_model() };
-    // SAFETY: the machine sets `HERE` to the yielder of the coroutine that it resumes, and to nothing when it suspends
+    let yielder = YIELDER.get();
+    if yielder.is_null() {
+        outside_model();
+    }
+    // SAFETY: the machine sets `YIELDER` to that of the coroutine that it resumes, and to nothing when it suspends
     // itself or ends; so this code runs in that coroutine, on whose stack the yielder lives.
-    let yielder = unsafe { &*here.yielder };
+    let yielder = unsafe { &*yielder };
     yielder.suspend(yielded)
 }
 
@@ -326,7 +387,7 @@ fn install_hook() {
     ONCE.call_once(|| {
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if HERE.get().is_none() {
+            if YIELDER.get().is_null() {
                 return others(info);
             }
             let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();

@@ -65,7 +65,7 @@ pub fn current() -> Thread {
 /// Lets others go on.
 #[track_caller]
 pub fn yield_now() {
-    runtime::yields();
+    runtime::yields(Location::caller());
 }
 
 /// Waits for a thread.

@@ -27,7 +27,7 @@ pub fn fence(order: Ordering) {
 #[deprecated(note = "use `hint::spin_loop`")]
 #[track_caller]
 pub fn spin_loop_hint() {
-    runtime::yields();
+    runtime::yields(Location::caller());
 }
 
 /// The order of a read-modify-write or fence.

@@ -33,7 +33,9 @@ fn name(pointer: usize, which: u32, at: At) -> u64 {
     let Some(thread) = runtime::current() else { return 0 };
     let named = runtime::shared(|shared| {
         let history = shared.per_thread(thread).history;
-        shared.pointers.name(pointer, (history, which))
+        let named = shared.pointers.name(pointer, (history, which));
+        shared.restart |= named == Err(Trouble::Joined);
+        named
     });
     match named {
         Ok(name) => name,
