@@ -3,7 +3,8 @@
 //! Every entry of a list of what is left to explore, together with its graph, is a piece of work of its own: nobody needs
 //! to know what the others do. A worker that has nothing to do says so, and one that has plenty gives the oldest entry of
 //! its oldest graph away, with a copy of that graph; what is old is large. So counts do not depend on the number of
-//! workers.
+//! workers. (Where a reduction is left out for a location, and the exploration starts again, it depends on who noticed
+//! what first for how many locations that is: then the number of executions that are blocked in vain may differ.)
 //!
 //! Each worker has a machine of its own. Machines number threads in the order in which they first meet them, and a
 //! graph is meaningful to machines with the same numbers only: a parcel carries the paths of its threads, and a worker
