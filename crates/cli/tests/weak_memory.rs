@@ -176,6 +176,45 @@ fn a_trace_that_does_not_fit_is_refused_in_words() {
     refused("coherence", 3, json!(1), &["step 4", "writes nothing"]);
 }
 
+/// Two threads write a variable that holds the only pointer to an object; main frees it or not by what is left there.
+fn keeps(frees: &str, first: &str, second: &str) -> String {
+    format!(
+        r#"#include <pthread.h>
+        #include <stdatomic.h>
+        #include <stdlib.h>
+        _Atomic(int *) keep;
+        int *made;
+        void *set(void *arg) {{ atomic_store(&keep, made); return arg; }}
+        void *clear(void *arg) {{ atomic_store(&keep, 0); return arg; }}
+        int main(void) {{
+            made = malloc(4);
+            pthread_t a, b;
+            pthread_create(&a, 0, {first}, 0);
+            pthread_create(&b, 0, {second}, 0);
+            pthread_join(a, 0);
+            pthread_join(b, 0);
+            int *m = made;
+            made = 0;
+            if ({frees}) free(m);
+            return 0;
+        }}"#
+    )
+}
+
+#[test]
+fn what_leaks_depends_on_the_coherence_last_write() {
+    for (first, second) in [("set", "clear"), ("clear", "set")] {
+        for (engine, model) in [("trace", "sc"), ("graph", "sc"), ("graph", "tso"), ("graph", "rc11")] {
+            let check = |frees: &str| {
+                let place = Place::with("a.c", &keeps(frees, first, second));
+                place.run(&["check", "a.c", "--leaks", "--engine", engine, "--model", model])
+            };
+            check("atomic_load(&keep) == 0").exits_with(0);
+            check("atomic_load(&keep) != 0").exits_with(1).says(&["error[leak]"]);
+        }
+    }
+}
+
 #[test]
 fn an_interleaving_is_shown_as_one_under_every_model() {
     let place = Place::with("a.c", common::LOST_UPDATE);

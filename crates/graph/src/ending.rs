@@ -8,6 +8,7 @@
 use crate::event::{EventId, Kind};
 use crate::graph::Graph;
 use crate::linear;
+use crate::request::Role;
 use crate::runner::Runner;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::{Access, Machine, Op, Purpose, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
@@ -41,11 +42,32 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
         }
         return Ok(Ending::Blocked);
     }
-    if let Err(stop) = runner.machine.at_end() {
+    if let Err(stop) = check_end(runner, graph) {
         let machine = &runner.machine;
         session.stopped(stop, || schedule(machine, graph, None))?;
     }
     Ok(Ending::Complete)
+}
+
+/// Lets the machine look at the end of an execution. Its memory has the writes in the order in which they were added;
+/// what is left at the end are the coherence-last ones.
+fn check_end<M: Machine>(runner: &mut Runner<M>, graph: &Graph) -> Result<(), Stop> {
+    if !runner.machine.looks_at_the_end() {
+        return runner.machine.at_end();
+    }
+    runner.machine.mark();
+    for loc in graph.locations() {
+        let Some(&last) = graph.location(loc).co.last() else { continue };
+        let event = graph.event(last);
+        if event.role == Role::Memory {
+            let (addr, size) = runner.place(loc);
+            // What has been freed since is not there any more.
+            let _ = runner.machine.memory_mut().store(event.thread, addr, size, event.value);
+        }
+    }
+    let result = runner.machine.at_end();
+    runner.machine.undo();
+    result
 }
 
 fn threads<M: Machine>(machine: &M) -> impl Iterator<Item = ThreadId> + use<M> {

@@ -23,10 +23,11 @@ fn machine(program: &Program) -> LitmusMachine {
 fn explore(
     program: &Program,
     model: MemoryModel,
+    reductions: Reductions,
     on_full: &mut dyn FnMut(&Full<'_>),
 ) -> Vec<(ViolationKind, Schedule)> {
     let limits = selvedge_trace::Options { all: true, ..Default::default() };
-    let options = Options { model, reductions: Reductions::NONE, limits };
+    let options = Options { model, reductions, limits };
     let mut on_full = |full: &Full<'_>| on_full(full);
     let result = selvedge_graph::explore_with(machine(program), &options, &mut Quiet, Some(&mut on_full));
     result.violations.into_iter().map(|found| (found.violation.kind, found.schedule)).collect()
@@ -96,7 +97,7 @@ fn graphs_of_cycles_are_run_again_as_they_are() {
     let mut weak = 0;
     for program in cycles(10) {
         for model in MemoryModel::ALL {
-            explore(&program, model, &mut |full: &Full<'_>| {
+            explore(&program, model, Reductions::NONE, &mut |full: &Full<'_>| {
                 let interleaves = check_graph(&program, full, model);
                 assert!(interleaves || model != MemoryModel::Sc, "no interleaving under sc:\n{program}");
                 weak += u32::from(!interleaves);
@@ -106,32 +107,30 @@ fn graphs_of_cycles_are_run_again_as_they_are() {
     assert!(weak > 100, "these programs have graphs that no interleaving explains: {weak}");
 }
 
-#[test]
-fn graphs_are_run_again_as_they_are() {
-    for name in [
-        "accesses",
-        "rmw",
-        "locks",
-        "awaits",
-        "tests",
-        "trees",
-        "choices",
-        "frees",
-        "uninit",
-        "races",
-        "conds",
-        "condlocks",
-    ] {
+/// Runs all graphs of random programs of these profiles again.
+fn run_again(profiles: &[&str], reductions: Reductions) {
+    for name in profiles {
         for program in programs(name, 60) {
             for model in MemoryModel::ALL {
-                let on_full = &mut |full: &Full<'_>| {
+                explore(&program, model, reductions, &mut |full: &Full<'_>| {
                     let interleaves = check_graph(&program, full, model);
                     assert!(interleaves || model != MemoryModel::Sc, "no interleaving under sc:\n{program}");
-                };
-                explore(&program, model, on_full);
+                });
             }
         }
     }
+}
+
+#[test]
+fn graphs_are_run_again_as_they_are() {
+    let profiles = ["accesses", "rmw", "locks", "tests", "trees", "choices", "frees", "uninit", "races"];
+    run_again(&profiles, Reductions::NONE);
+    run_again(&["awaits", "conds", "condlocks", "confirmations"], Reductions::NONE);
+}
+
+#[test]
+fn graphs_that_reductions_leave_are_run_again_as_they_are() {
+    run_again(&["locks", "awaits", "conds", "condlocks", "confirmations"], Reductions::ALL);
 }
 
 #[test]
@@ -141,7 +140,7 @@ fn the_graphs_that_interleavings_explain_are_those_of_sequential_consistency() {
         for program in programs(name, 400) {
             let count = |model: MemoryModel| {
                 let (mut interleaved, mut all) = (0u64, 0u64);
-                explore(&program, model, &mut |full: &Full<'_>| {
+                explore(&program, model, Reductions::NONE, &mut |full: &Full<'_>| {
                     interleaved += u64::from(check_graph(&program, full, model));
                     all += 1;
                 });
@@ -164,7 +163,7 @@ fn violations_are_found_again() {
     for name in ["tests", "frees", "uninit", "races", "locks", "branches"] {
         for program in programs(name, if name == "tests" { 1000 } else { 100 }) {
             for model in MemoryModel::ALL {
-                for (kind, schedule) in explore(&program, model, &mut |_| {}) {
+                for (kind, schedule) in explore(&program, model, Reductions::ALL, &mut |_| {}) {
                     weak += u32::from(schedule.links.is_some());
                     let replayed = replay(machine(&program), &schedule).unwrap_or_else(|error| {
                         panic!("{kind}: {error} under {}\n{program}\n{schedule:#?}", model.name())

@@ -103,6 +103,11 @@ pub trait Machine {
     /// The number of the thread with this path, made if it is new.
     fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId>;
 
+    /// Whether [`Machine::at_end`] looks at what is left in memory.
+    fn looks_at_the_end(&self) -> bool {
+        false
+    }
+
     /// Checks at the end of an execution that all threads ended (leaks, if asked for).
     fn at_end(&mut self) -> Result<(), Stop>;
 

@@ -274,6 +274,10 @@ impl Machine for Interpreter {
         Some(at)
     }
 
+    fn looks_at_the_end(&self) -> bool {
+        self.options.leak_check
+    }
+
     fn at_end(&mut self) -> Result<(), Stop> {
         if self.options.leak_check { self.check_leaks() } else { Ok(()) }
     }
