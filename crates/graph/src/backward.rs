@@ -15,8 +15,12 @@ use selvedge_ir::EntityRef;
 /// With `in_place`, not those that are read again in place instead.
 pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
     let loc = graph.event(w).loc;
-    let could =
-        |r: EventId| !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !(in_place && waits(graph, r, w));
+    let could = |r: EventId| {
+        !graph.porf(r, w)
+            && limit.is_none_or(|limit| r <= limit)
+            && !(in_place && waits(graph, r, w))
+            && !is_confirmation(graph, r)
+    };
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
         if graph.porf(e, w) {
@@ -30,6 +34,15 @@ pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: boo
             found(e);
         }
     }
+}
+
+/// Whether a read confirms a speculative one. It is not revisited: it would read from another write than that one, and
+/// fail (section 3.3).
+fn is_confirmation(graph: &Graph, r: EventId) -> bool {
+    let event = graph.event(r);
+    let before = &graph.thread(event.thread)[..event.index as usize - 1];
+    let partner = || before.iter().map(|&e| graph.event(e)).rfind(|e| e.speculative || e.confirms);
+    event.confirms && partner().is_some_and(|partner| partner.speculative && partner.loc == event.loc)
 }
 
 /// Whether a revisit of `r` by the newest event, a speculative read, may be made.

@@ -218,6 +218,10 @@ fn agree(
             return Err(format!("a graph is missing: {key:#?}"));
         }
     }
+    // Strong optimality (Theorem 3): no confirmation fails, unless the location had to be treated otherwise.
+    if let (true, 0, Some(key)) = (reductions.speculative, explored.restarts, explored.attempts.first()) {
+        return Err(format!("a confirmation fails: {key:#?}"));
+    }
     // Where reads cannot be read again in place, some executions are blocked in vain.
     let may = if reductions.in_place && explored.restarts == 0 { &useful } else { &blocked };
     for (key, (times, ending)) in &explored.graphs {
