@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `model.rs` | `model`, `Builder` |
 //! | `thread.rs`, `hint.rs` | threads |
-//! | `sync/` | atomics, locks, condition variables, `Arc` |
+//! | `sync/` | atomics, locks, condition variables, channels, `Arc` |
+//! | `future.rs`, `alloc.rs` | futures, values that must not be leaked |
 //! | `cell.rs` | cells whose accesses are checked for races |
 //! | `object.rs` | where the engine keeps what these are made of |
 //! | `pointers.rs` | names for pointers |
@@ -19,8 +20,10 @@
 //! | `coroutine.rs` | threads as coroutines on pooled stacks |
 //! | `report.rs` | what went wrong, in words |
 
+pub mod alloc;
 pub mod cell;
 mod coroutine;
+pub mod future;
 pub mod hint;
 mod machine;
 pub mod model;
@@ -35,3 +38,12 @@ mod threads;
 
 #[doc(inline)]
 pub use model::{MemoryModel, Stats, model};
+
+/// How many threads a model may have.
+pub const MAX_THREADS: usize = selvedge_machine::memory::MAX_THREADS;
+
+/// Exploration goes on. It never stops here, so this does nothing.
+pub fn explore() {}
+
+/// Does nothing: in loom, what comes next is not explored in all ways; here it is.
+pub fn stop_exploring() {}

@@ -430,13 +430,13 @@ impl Machine for RustMachine {
         if self.stale {
             self.run_again()?;
         }
-        match runtime::shared(|shared| shared.live_arcs) {
-            0 => Ok(()),
-            n => {
-                let message = format!("{n} `Arc` that the model has made still live at its end: a leak");
-                Err(violation(ViolationKind::Leak, message, SourceSpan::default()))
-            }
-        }
+        let left = match runtime::shared(|shared| (shared.live_arcs, shared.live_tracked)) {
+            (0, 0) => return Ok(()),
+            (0, n) => format!("{n} values in `Track`"),
+            (n, _) => format!("{n} values in `Arc`"),
+        };
+        let message = format!("{left} that the model has made still live at its end");
+        Err(violation(ViolationKind::Leak, message, SourceSpan::default()))
     }
 
     fn output(&self) -> &str {

@@ -90,6 +90,8 @@ pub(crate) struct Shared {
     pub unjoined: u32,
     /// `Arc`s that were made in this run and live.
     pub live_arcs: u32,
+    /// Values that must not be leaked, were made in this run and live.
+    pub live_tracked: u32,
     /// Which threads there are.
     pub threads: Threads,
     /// The names of pointers.
@@ -132,6 +134,7 @@ impl Shared {
             bodies: Vec::new(),
             unjoined: 0,
             live_arcs: 0,
+            live_tracked: 0,
             threads: Threads::new(),
             pointers: Pointers::default(),
             raw_arcs: FxHashMap::default(),
@@ -156,6 +159,7 @@ impl Shared {
         self.raw_arcs.clear();
         self.unjoined = 0;
         self.live_arcs = 0;
+        self.live_tracked = 0;
         self.pointers.new_run();
     }
 

@@ -2,12 +2,17 @@
 
 mod arc;
 pub mod atomic;
+mod barrier;
 mod condvar;
+pub mod mpsc;
 mod mutex;
+mod notify;
 mod rwlock;
 
 pub use arc::Arc;
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
+pub use notify::Notify;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
