@@ -21,6 +21,7 @@ const LIMIT: usize = 1000;
 const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/runtime.rs", "reaches the yielder of the running coroutine through a pointer"),
     ("crates/selvedge/src/coroutine.rs", "abandons coroutines without unwinding them, and looks at their stacks"),
+    ("crates/selvedge/tests/readme.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/programs.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/src/cell.rs", "pointers into cells are dereferenced by unsafe functions in loom"),
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),
@@ -163,8 +164,10 @@ fn manifests(root: &Path) -> Graph {
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let section = manifest.lines().skip_while(|line| line.trim() != "[dependencies]").skip(1);
     let entries = section.take_while(|line| !line.starts_with('['));
-    let own = entries.filter_map(|line| line.trim().strip_prefix("selvedge-"));
-    own.filter_map(|rest| rest.split(['.', ' ', '=']).next()).map(str::to_owned).collect()
+    let names = entries.filter_map(|line| line.trim().split(['.', ' ', '=']).next());
+    // The Rust library has the project's own name.
+    let own = names.filter_map(|name| if name == "selvedge" { Some(name) } else { name.strip_prefix("selvedge-") });
+    own.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -63,6 +63,13 @@ fn a_trace_can_be_replayed_from_another_directory() {
 }
 
 #[test]
+fn a_program_in_another_directory_is_shown_with_its_source() {
+    let (place, elsewhere) = (Place::with("a.c", LOST_UPDATE), Place::new());
+    let file = place.path("a.c").display().to_string();
+    elsewhere.run(&["check", &file]).exits_with(1).says(&[&format!("--> {file}:20"), "assert(count == 2);"]);
+}
+
+#[test]
 fn traces_that_are_no_traces() {
     let place = Place::with("t.json", "{}");
     place.run(&["replay", "t.json"]).fails_with(3, &["not a trace"]);

@@ -110,6 +110,58 @@ fn the_report_says_what_was_read_what_was_missed_and_why_no_interleaving_explain
 }
 
 #[test]
+fn a_thread_that_waits_forever_because_of_what_it_missed() {
+    let program = r#"#include <pthread.h>
+        #include <stdatomic.h>
+        #define GET(v) atomic_load_explicit(&v, memory_order_relaxed)
+        #define SET(v) atomic_store_explicit(&v, 1, memory_order_relaxed)
+        atomic_int sleeps, work, wake;
+        void *sleeper(void *arg) { SET(sleeps); if (!GET(work)) while (!GET(wake)) { } return arg; }
+        void *worker(void *arg) { SET(work); if (GET(sleeps)) SET(wake); return arg; }
+        int main(void) {
+            pthread_t a, b;
+            pthread_create(&a, 0, sleeper, 0);
+            pthread_create(&b, 0, worker, 0);
+            pthread_join(a, 0);
+            pthread_join(b, 0);
+            return 0;
+        }"#;
+    let place = Place::with("a.c", program);
+    place.run(&["check", "a.c", "--model", "sc"]).exits_with(0).says(&["verified"]);
+    let ended = place.run(&["check", "a.c", "--model", "rc11"]);
+    let words = ["error[livelock]", "no interleaving explains it", "! misses", "waits until wake != 0"];
+    ended.exits_with(1).says(&words);
+    place.run(&["replay", "selvedge-trace.json"]).exits_with(1).says(&words);
+}
+
+#[test]
+fn a_race_that_no_interleaving_has() {
+    let program = r#"#include <pthread.h>
+        #include <stdatomic.h>
+        #define GET(v) atomic_load_explicit(&v, memory_order_relaxed)
+        #define SET(v) atomic_store_explicit(&v, 1, memory_order_relaxed)
+        atomic_int x, y;
+        int d;
+        void *one(void *arg) { SET(x); if (!GET(y)) d = 1; return arg; }
+        void *two(void *arg) { SET(y); if (!GET(x)) __atomic_fetch_add(&d, 1, __ATOMIC_RELAXED); return arg; }
+        int main(void) {
+            pthread_t a, b;
+            pthread_create(&a, 0, one, 0);
+            pthread_create(&b, 0, two, 0);
+            pthread_join(a, 0);
+            pthread_join(b, 0);
+            return 0;
+        }"#;
+    let place = Place::with("a.c", program);
+    place.run(&["check", "a.c", "--model", "sc"]).exits_with(0).says(&["verified"]);
+    let ended = place.run(&["check", "a.c", "--model", "rc11"]);
+    // Both accesses are there, the second one as a whole although the race is with its read.
+    let words = ["error[data-race]", "no interleaving explains it", "*d = 1", "*d += 1 (1 -> 2) [relaxed] <- step 5"];
+    ended.exits_with(1).says(&words);
+    place.run(&["replay", "selvedge-trace.json"]).exits_with(1).says(&words);
+}
+
+#[test]
 fn the_report_in_the_guide_is_a_real_one() {
     let guide = include_str!("../../../docs/guide/weak-memory.md");
     let place = Place::new();

@@ -8,6 +8,7 @@ use crate::ast::{Metadata, Module, Node};
 use crate::lexer::display_name;
 use rustc_hash::FxHashMap;
 use selvedge_ir as ir;
+use std::path::Path;
 
 /// How many steps of a chain are followed.
 const MAX_CHAIN: usize = 256;
@@ -24,6 +25,17 @@ pub struct DebugInfo<'m, 'a> {
     /// File and function of a scope.
     scopes: FxHashMap<usize, (Option<ir::FileId>, String)>,
     types: FxHashMap<usize, ir::TypeId>,
+}
+
+/// The name of a file as the user would give it. If a file lies elsewhere, clang may split its name at what its directory
+/// and the present one have in common: then the first part is needed to find it.
+fn whole_name(name: String, directory: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let above = !directory.is_empty() && here != Path::new(directory) && here.starts_with(directory);
+    match Path::new(directory).join(&name).to_str() {
+        Some(whole) if above && Path::new(&name).is_relative() => whole.to_owned(),
+        _ => name,
+    }
 }
 
 /// Tables that all modules of a program share: each file is listed once.
@@ -150,6 +162,7 @@ impl<'m, 'a> DebugInfo<'m, 'a> {
     fn file(&self, node: &Node<'a>, program: &mut ir::Module, files: &mut FileTable) -> ir::FileId {
         let name = text(node.field("filename")).unwrap_or_default();
         let directory = text(node.field("directory")).unwrap_or_default();
+        let name = whole_name(name, &directory);
         *files.files.entry((name, directory)).or_insert_with_key(|(name, directory)| {
             program.files.push(ir::SourceFile { name: name.clone(), directory: directory.clone() })
         })

@@ -1,5 +1,9 @@
 //! Checks concurrent Rust code exhaustively: a drop-in for loom.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! ## Files
+//!
 //! | file | owns |
 //! |---|---|
 //! | `model.rs` | `model`, `Builder` |
