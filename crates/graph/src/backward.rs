@@ -16,10 +16,8 @@ use selvedge_ir::EntityRef;
 pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
     let loc = graph.event(w).loc;
     let could = |r: EventId| {
-        !graph.porf(r, w)
-            && limit.is_none_or(|limit| r <= limit)
-            && !(in_place && waits(graph, r, w))
-            && !is_confirmation(graph, r)
+        let elsewhere = in_place && waits(graph, r, w);
+        !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !elsewhere && !is_confirmation(graph, r)
     };
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {

@@ -1,13 +1,14 @@
-//! The graph engine and the axiomatic oracle agree on the classic litmus families, which are files of the oracle.
+//! The graph engine and the axiomatic oracle agree on files: the classic litmus families, which are files of the oracle, and
+//! programs on which the engine was wrong once.
 
 use crate::common::{MODELS, Plan, compare};
 use selvedge_oracle::axiomatic::Limits;
 use selvedge_oracle::litmus::Program;
 use std::path::Path;
 
-#[test]
-fn the_engine_visits_the_graphs_of_the_classic_families() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../oracle/tests/weak");
+/// Compares engine and oracle on all programs of a folder, and says how many there are.
+fn agree_on(folder: &str) -> usize {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut checked = 0;
     for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "litmus")) {
@@ -20,5 +21,16 @@ fn the_engine_visits_the_graphs_of_the_classic_families() {
         }
         checked += 1;
     }
+    checked
+}
+
+#[test]
+fn the_engine_visits_the_graphs_of_the_classic_families() {
+    let checked = agree_on("../oracle/tests/weak");
     assert!(checked >= 100, "only {checked} files were found");
+}
+
+#[test]
+fn the_engine_is_right_about_what_it_was_wrong_about() {
+    assert!(agree_on("tests/differential/regressions") >= 3);
 }

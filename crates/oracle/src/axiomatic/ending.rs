@@ -178,8 +178,8 @@ fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
                 }
             }
             // A read-modify-write that leaves what it found changes nothing.
-            Kind::Write { value: new, exclusive: true, .. }
-                if matches!(events[n - 1].kind, Kind::Read { value, .. } if value == new) => {}
+            Kind::Write { value: new, exclusive: true, .. } if matches!(events[n - 1].kind, Kind::Read { value, .. } if value == new) =>
+                {}
             Kind::Fence => {}
             _ => return true,
         }

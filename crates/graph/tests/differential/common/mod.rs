@@ -214,7 +214,8 @@ fn agree(
     let spared = |key: &GraphKey| reductions.speculative && attempts.contains(key);
     let must = if reductions == Reductions::NONE { &blocked } else { &useful };
     for key in complete.iter().chain(must) {
-        if !explored.graphs.contains_key(key) && !(must.contains(key) && spared(key)) {
+        let left_out = must.contains(key) && spared(key);
+        if !explored.graphs.contains_key(key) && !left_out {
             return Err(format!("a graph is missing: {key:#?}"));
         }
     }
