@@ -35,11 +35,13 @@ pub struct MutPtr<T: ?Sized> {
 
 #[track_caller]
 fn reads(word: &Word) {
+    word.must_be_of_this_run(Location::caller());
     word.access(Order::Plain, AccessKind::Load, Location::caller());
 }
 
 #[track_caller]
 fn writes(word: &Word) {
+    word.must_be_of_this_run(Location::caller());
     word.access(Order::Plain, AccessKind::Store { value: 0 }, Location::caller());
 }
 
@@ -48,11 +50,6 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub fn new(data: T) -> UnsafeCell<T> {
         UnsafeCell { word: Word::new("UnsafeCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
-    }
-
-    /// A cell for a `static`. What is written into it stays for the next execution: write before you read.
-    pub const fn const_new(data: T) -> UnsafeCell<T> {
-        UnsafeCell { word: Word::fixed(1, 0), data: std::cell::UnsafeCell::new(data) }
     }
 
     /// What it contains.
@@ -86,14 +83,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
         reads(&self.word);
-        ConstPtr { word: self.word.resolved(), data: self.data.get().cast_const() }
+        ConstPtr { word: self.word.copy(), data: self.data.get().cast_const() }
     }
 
     /// A pointer to read and write it.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
         writes(&self.word);
-        MutPtr { word: self.word.resolved(), data: self.data.get() }
+        MutPtr { word: self.word.copy(), data: self.data.get() }
     }
 }
 

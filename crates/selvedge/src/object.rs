@@ -59,11 +59,21 @@ impl Word {
         runtime::shared(|shared| shared.outside(std::ptr::from_ref(self).addr(), self.size, init))
     }
 
-    /// The same word, known by its address in this run.
+    /// Stops the thread unless the word was made in this run: what it protects would not start again with its first
+    /// value.
     #[track_caller]
-    pub fn resolved(&self) -> Word {
-        let addr = self.addr();
-        Word { run: runtime::shared(|shared| shared.run), addr, init: self.init, size: self.size }
+    pub fn must_be_of_this_run(&self, at: At) {
+        if !std::thread::panicking() && runtime::shared(|shared| shared.run != self.run) {
+            let feature = "a lock or cell that was made outside of the model: what is in it would be kept from one \
+                           execution to the next. Make it in the model's closure"
+                .to_owned();
+            runtime::stop(feature, at);
+        }
+    }
+
+    /// The same word once more.
+    pub fn copy(&self) -> Word {
+        Word { run: self.run, addr: self.addr, init: self.init, size: self.size }
     }
 
     /// Accesses it.

@@ -375,6 +375,13 @@ fn a_model_that_is_not_deterministic_is_an_error() {
     });
 }
 
+/// A mutex keeps what is in it; an execution that follows another would find what that one has left.
+#[test]
+fn locks_from_outside_the_model_are_refused() {
+    let outside = std::sync::Arc::new(Mutex::new(0));
+    fails(&["outside of the model", "programs.rs"], move || *outside.lock().unwrap() += 1);
+}
+
 #[test]
 #[should_panic(expected = "inside `selvedge::model` only")]
 fn operations_outside_a_model_panic() {

@@ -45,6 +45,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
+        self.word.must_be_of_this_run(at);
         let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: HELD, used: false };
         let free = Some(Cond::new(CmpOp::Eq, 0));
         self.word.synchronise(Order::Acquire, take, free, Purpose::Lock, at);
@@ -55,6 +56,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
+        self.word.must_be_of_this_run(at);
         let take = AccessKind::Cas { expected: 0, new: HELD, failure: Order::Relaxed };
         match self.word.synchronise(Order::Acquire, take, None, Purpose::Data, at) {
             0 => self.guard(at).map_err(TryLockError::Poisoned),

@@ -53,6 +53,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
+        self.word.must_be_of_this_run(at);
         let enter = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
         let free = Some(Cond::new(CmpOp::Ult, WRITER));
         self.word.synchronise(Order::Acquire, enter, free, Purpose::Lock, at);
@@ -63,6 +64,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
+        self.word.must_be_of_this_run(at);
         let mut readers = self.word.access(Order::Relaxed, AccessKind::Load, at);
         while readers < WRITER {
             let enter = AccessKind::Cas { expected: readers, new: readers + 1, failure: Order::Relaxed };
@@ -78,6 +80,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
+        self.word.must_be_of_this_run(at);
         let enter = AccessKind::Rmw { op: RmwOp::Xchg, operand: WRITER, used: false };
         let free = Some(Cond::new(CmpOp::Eq, 0));
         self.word.synchronise(Order::Acquire, enter, free, Purpose::Lock, at);
@@ -88,6 +91,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
+        self.word.must_be_of_this_run(at);
         let enter = AccessKind::Cas { expected: 0, new: WRITER, failure: Order::Relaxed };
         match self.word.access(Order::Acquire, enter, at) {
             0 => self.write_guard(at).map_err(TryLockError::Poisoned),
