@@ -393,3 +393,53 @@ fn operations_outside_a_model_panic() {
 fn a_model_panics_with_what_went_wrong() {
     selvedge::model(|| assert_eq!(AtomicUsize::new(0).load(Relaxed), 1));
 }
+
+/// The threads get the pointer from main and both pass it on: whoever comes first, it is one pointer.
+#[test]
+fn a_pointer_is_the_same_whoever_passes_it_first() {
+    let executions = passes(|| {
+        let value = Box::into_raw(Box::new(7)) as usize;
+        let slots = Arc::new([const { ptr::null_mut() }; 2].map(AtomicPtr::<i32>::new));
+        let handles = [0, 1].map(|n| {
+            let slots = Arc::clone(&slots);
+            thread::spawn(move || {
+                let mine = ptr::with_exposed_provenance_mut(value);
+                slots[n].store(mine, Release);
+                let other = slots[1 - n].load(Acquire);
+                // It is exchanged exactly if the other one has stored it.
+                let exchanged = slots[1 - n].compare_exchange(mine, ptr::null_mut(), Relaxed, Relaxed).is_ok();
+                assert!(exchanged || other.is_null());
+            })
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        // SAFETY: this is the last reference.
+        drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<i32>(value)) });
+    });
+    assert!(executions > 2);
+}
+
+/// Nodes are freed by who takes them and made again by who comes next: whether at the same address is up to the allocator.
+#[test]
+fn memory_that_is_used_again_is_found_out_or_makes_no_difference() {
+    let stats = explore(|| {
+        let slot = Arc::new(AtomicPtr::<usize>::new(ptr::null_mut()));
+        let other = Arc::clone(&slot);
+        let exchange = |slot: &AtomicPtr<usize>, value: usize| {
+            let old = slot.swap(Box::into_raw(Box::new(value)), AcqRel);
+            if !old.is_null() {
+                // SAFETY: whoever takes a node is the only one who has it.
+                drop(unsafe { Box::from_raw(old) });
+            }
+        };
+        let handle = thread::spawn(move || (1..3).for_each(|value| exchange(&other, value)));
+        (3..5).for_each(|value| exchange(&slot, value));
+        handle.join().unwrap();
+        // SAFETY: as above.
+        drop(unsafe { Box::from_raw(slot.load(Acquire)) });
+    });
+    match stats.failure {
+        // Two times two exchanges can be put in order in so many ways.
+        None => assert_eq!(stats.complete, 6),
+        Some(failure) => assert!(failure.contains("given back and given out again"), "{failure}"),
+    }
+}
