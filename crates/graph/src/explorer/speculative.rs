@@ -16,7 +16,7 @@ use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::{EntityRef, Speculation};
-use selvedge_machine::{Access, Machine, Status, ThreadId};
+use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId, truncate};
 use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
@@ -85,8 +85,20 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return None;
         }
         let open = self.open_speculation(thread)?;
-        let event = self.graph().event(open);
-        (event.loc == loc).then_some(event.rf)
+        let event = *self.graph().event(open);
+        if event.loc != loc {
+            return None;
+        }
+        let expects = match access.kind {
+            AccessKind::Cas { expected, .. } => truncate(expected, access.size) == event.value,
+            _ => false,
+        };
+        if !expects || access.until.is_none() {
+            // It confirms something else, or goes on if it fails.
+            self.note(loc, |habits| habits.irregular = true);
+            return None;
+        }
+        Some(event.rf)
     }
 
     /// Another speculative read that reads from a write that a new one could read from as well (line 16).
