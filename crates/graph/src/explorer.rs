@@ -91,6 +91,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     restarts: u32,
     /// For random walks: how the last graph ended, if it was full.
     reached: Option<Ending>,
+    /// Complete and blocked executions that the others have not been told of.
+    untold: [u64; 2],
     /// Others who explore the same program.
     crew: Option<&'a Crew>,
     model: PhantomData<Mo>,
@@ -119,6 +121,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             restart: false,
             restarts: 0,
             reached: None,
+            untold: [0; 2],
             crew: None,
             model: PhantomData,
         }
@@ -319,9 +322,14 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             full(&Full { graph, places: &self.runner.places, ending: ended, restarts: self.restarts });
         }
         if let Some(crew) = self.crew {
-            let all = crew.count(ended == Ending::Blocked);
-            if self.options.limits.max_executions.is_some_and(|limit| all > limit) {
-                return self.session.interrupted(Interruption::MaxExecutions);
+            let limit = self.options.limits.max_executions;
+            self.untold[usize::from(ended == Ending::Blocked)] += 1;
+            // What all workers write to slows them down, so it is done seldom unless somebody has to stop in time.
+            if limit.is_some() || self.untold[0] + self.untold[1] >= 128 {
+                let all = crew.count(std::mem::take(&mut self.untold));
+                if limit.is_some_and(|limit| all > limit) {
+                    return self.session.interrupted(Interruption::MaxExecutions);
+                }
             }
         }
         self.session.ended(ended, graph.len())

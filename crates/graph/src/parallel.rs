@@ -137,11 +137,10 @@ impl Crew {
         known.get(&addr).copied().unwrap_or_default()
     }
 
-    /// Counts an execution; how many there are now.
-    pub fn count(&self, blocked: bool) -> u64 {
-        let other = if blocked { &self.blocked } else { &self.executions };
-        other.fetch_add(1, Ordering::Relaxed);
-        self.executions.load(Ordering::Relaxed) + self.blocked.load(Ordering::Relaxed)
+    /// Counts complete and blocked executions; how many there are now.
+    pub fn count(&self, [complete, blocked]: [u64; 2]) -> u64 {
+        let complete = complete + self.executions.fetch_add(complete, Ordering::Relaxed);
+        complete + blocked + self.blocked.fetch_add(blocked, Ordering::Relaxed)
     }
 }
 
@@ -189,11 +188,12 @@ fn run_crew<M: Machine>(
         let worker = |first: bool| move || work(make, options, crew, first);
         let start = |n| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker(n == 0));
         let workers: Vec<_> = (0..crew.workers).map(|n| start(n).expect("a thread can be started")).collect();
+        let started = std::time::Instant::now();
         while !workers.iter().all(|worker| worker.is_finished()) {
             if options.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 crew.stop();
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(if started.elapsed().as_millis() < 50 { 1 } else { 20 }));
             let (complete, blocked) = (&crew.executions, &crew.blocked);
             let (complete, blocked) = (complete.load(Ordering::Relaxed), blocked.load(Ordering::Relaxed));
             progress(&Progress { complete, blocked, depth: 0, fraction: 0.0 });
