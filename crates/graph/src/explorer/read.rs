@@ -150,7 +150,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.catch_up()?;
         let request = self.pending_request(self.graph().event(read).thread);
         self.reads_from(read, &request, write);
-        if !self.is_consistent() {
+        if !self.is_consistent(&[read]) {
             return Ok(Go::Back);
         }
         self.has_read(read, &request)
@@ -198,9 +198,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         Mo::lower_bound(graph, e, &mut self.scratch)
     }
 
-    pub(super) fn is_consistent(&mut self) -> bool {
+    pub(super) fn is_consistent(&mut self, changed: &[EventId]) -> bool {
         let graph = &self.frames.last().expect("there is a graph").graph;
-        Mo::consistent(graph, &mut self.scratch)
+        Mo::consistent(graph, changed, &mut self.scratch)
     }
 
     /// Looks for a data race of an access.

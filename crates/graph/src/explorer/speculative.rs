@@ -128,7 +128,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.catch_up()?;
         let request = self.pending_request(self.graph().event(read).thread);
         self.reads_from(read, &request, write);
-        if !self.is_consistent() {
+        if !self.is_consistent(&[read]) {
             return Ok(Go::Back);
         }
         let (other, read) = self.make_frame(other, read)?;

@@ -105,7 +105,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 return Ok(Go::Back);
             }
         }
-        if (!last || revisited.is_some()) && !self.is_consistent() {
+        let changed = [write, revisited.unwrap_or(write)];
+        if (!last || revisited.is_some()) && !self.is_consistent(&changed) {
             return Ok(Go::Back);
         }
         let go = self.written(write)?;

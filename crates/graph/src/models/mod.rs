@@ -24,7 +24,9 @@ pub trait Model {
     fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32;
 
     /// Whether the graph is consistent, given that every event respects its lower bound.
-    fn consistent(graph: &Graph, scratch: &mut Scratch) -> bool;
+    /// `changed` are the events that are new or read from another write, last in their threads: without them, the graph
+    /// is known to be consistent.
+    fn consistent(graph: &Graph, changed: &[EventId], scratch: &mut Scratch) -> bool;
 }
 
 /// Memory for searches, kept from one to the next.

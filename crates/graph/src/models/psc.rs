@@ -5,6 +5,10 @@
 //! - psc_F = [F^sc] ; (hb ∪ hb ; eco ; hb) ; [F^sc]
 //!
 //! Graphs have few `seq_cst` events, or all of them are; either way the edges between these are looked for pair by pair.
+//!
+//! If there are no `seq_cst` fences, psc is scb between `seq_cst` accesses. An event that is the last of its thread, and read
+//! by none but such events, is on no path of hb between others; so it makes no edge of scb between others, and a new cycle
+//! leads through a `seq_cst` access that has changed.
 
 use crate::event::{Event, EventId, Kind};
 use crate::graph::Graph;
@@ -25,10 +29,18 @@ pub struct PscScratch {
     sc: Vec<EventId>,
     edges: Vec<bool>,
     state: Vec<u8>,
+    stack: Vec<EventId>,
 }
 
-/// Whether psc has no cycle. `row` is the clock of happens-before.
-pub fn is_acyclic(graph: &Graph, row: usize, strength: Strength, scratch: &mut PscScratch) -> bool {
+/// Whether psc has no cycle, given that it has none without the events that have changed. `row` is the clock of
+/// happens-before.
+pub fn is_acyclic(
+    graph: &Graph,
+    row: usize,
+    strength: Strength,
+    changed: &[EventId],
+    scratch: &mut PscScratch,
+) -> bool {
     let is_sc = |event: &Event| {
         event.order == Order::SeqCst && (event.kind == Kind::Fence || strength == Strength::All && event.is_access())
     };
@@ -39,6 +51,9 @@ pub fn is_acyclic(graph: &Graph, row: usize, strength: Strength, scratch: &mut P
         return true;
     }
     let psc = Psc { graph, row, strength };
+    if !scratch.sc.iter().any(|&e| graph.event(e).kind == Kind::Fence) {
+        return changed.iter().all(|&e| !is_sc(graph.event(e)) || !psc.leads_back(e, scratch));
+    }
     scratch.edges.clear();
     for &a in &scratch.sc {
         let sc = &scratch.sc;
@@ -69,6 +84,27 @@ struct Psc<'a> {
 }
 
 impl Psc<'_> {
+    /// Whether an event is on a cycle.
+    fn leads_back(&self, start: EventId, scratch: &mut PscScratch) -> bool {
+        let PscScratch { sc, state, stack, .. } = scratch;
+        state.clear();
+        state.resize(sc.len(), 0);
+        stack.clear();
+        stack.push(start);
+        while let Some(at) = stack.pop() {
+            for (&next, seen) in sc.iter().zip(state.iter_mut()) {
+                if *seen == 0 && self.base(at, next) {
+                    if next == start {
+                        return true;
+                    }
+                    *seen = 1;
+                    stack.push(next);
+                }
+            }
+        }
+        false
+    }
+
     fn edge(&self, a: EventId, b: EventId) -> bool {
         let fence = |e: EventId| self.graph.event(e).kind == Kind::Fence;
         if fence(a) && fence(b) && self.between_fences(a, b) {

@@ -20,7 +20,7 @@ impl Model for Ra {
         coherent_from(graph, e, PORF)
     }
 
-    fn consistent(graph: &Graph, scratch: &mut Scratch) -> bool {
-        psc::is_acyclic(graph, PORF, Strength::Fences, &mut scratch.psc)
+    fn consistent(graph: &Graph, changed: &[EventId], scratch: &mut Scratch) -> bool {
+        psc::is_acyclic(graph, PORF, Strength::Fences, changed, &mut scratch.psc)
     }
 }

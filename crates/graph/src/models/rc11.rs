@@ -19,7 +19,7 @@ impl Model for Rc11 {
         coherent_from(graph, e, HB)
     }
 
-    fn consistent(graph: &Graph, scratch: &mut Scratch) -> bool {
-        psc::is_acyclic(graph, HB, Strength::All, &mut scratch.psc)
+    fn consistent(graph: &Graph, changed: &[EventId], scratch: &mut Scratch) -> bool {
+        psc::is_acyclic(graph, HB, Strength::All, changed, &mut scratch.psc)
     }
 }

@@ -27,7 +27,7 @@ impl Model for Sc {
         scratch.last_visited(graph, e)
     }
 
-    fn consistent(_: &Graph, _: &mut Scratch) -> bool {
+    fn consistent(_: &Graph, _: &[EventId], _: &mut Scratch) -> bool {
         true
     }
 }

@@ -24,7 +24,7 @@ impl Model for Tso {
         scratch.last_visited(graph, e).max(per_location(graph, e))
     }
 
-    fn consistent(_: &Graph, _: &mut Scratch) -> bool {
+    fn consistent(_: &Graph, _: &[EventId], _: &mut Scratch) -> bool {
         true
     }
 }
