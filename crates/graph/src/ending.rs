@@ -11,7 +11,8 @@ use crate::linear;
 use crate::request::Role;
 use crate::runner::Runner;
 use selvedge_machine::schedule::Schedule;
-use selvedge_machine::{Access, Machine, Op, Purpose, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Access, Machine, Op, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_trace::ending::stuck;
 use selvedge_trace::session::{Ending, Over, Session};
 
 /// Classifies a full graph, and reports a deadlock or a leak.
@@ -106,44 +107,6 @@ fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
         }
     }
     true
-}
-
-/// The deadlock (or livelock) of the threads that wait.
-fn stuck<M: Machine>(machine: &M) -> Violation {
-    let is_waiting = |&t: &ThreadId| matches!(machine.status(t), Status::Ready | Status::AssumeBlocked);
-    let is_cut_off = |t: ThreadId| machine.status(t) == Status::AssumeBlocked;
-    let mut waiting: Vec<ThreadId> = threads(machine).filter(is_waiting).collect();
-    // A thread that waits for the end of another is not the one to blame.
-    waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(machine.pending(t), Op::Join { .. }));
-    let spins = |&t: &ThreadId| {
-        is_cut_off(t) || matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
-    };
-    let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
-    let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();
-    let to_blame = waiting.iter().filter(|t| kind == ViolationKind::Deadlock || spins(t));
-    let names: Vec<String> = to_blame.map(|&t| machine.thread_name(t)).collect();
-    let verb = if kind == ViolationKind::Livelock { "spin" } else { "wait" };
-    let message = match names.as_slice() {
-        [] => format!("a thread {verb}s forever"),
-        [one] => format!("{one} {verb}s forever"),
-        [first @ .., last] => format!("{} and {last} {verb} forever", first.join(", ")),
-    };
-    Violation { kind, message, places }
-}
-
-fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) {
-    let site = machine.site(thread);
-    let name = machine.thread_name(thread);
-    if machine.status(thread) == Status::AssumeBlocked {
-        return (site.span, format!("{name} spins here"));
-    }
-    let object = if site.object.is_empty() { "another thread" } else { &site.object };
-    let what = match machine.pending(thread) {
-        Op::Join { thread: other } => format!("the end of {}", machine.thread_name(*other)),
-        Op::CondWake { .. } => format!("a signal on {object}"),
-        _ => object.to_owned(),
-    };
-    (site.span, format!("{name} waits here for {what}"))
 }
 
 /// The execution of a graph, with an event that is not executed yet at its end.

@@ -8,6 +8,7 @@
 
 use crate::session::{Ending, Over, Session};
 use crate::spin::{History, reads_the_same_again, would_try_again};
+use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::{Access, Machine, Op, Purpose, Sc, SourceSpan, Status, ThreadId, Violation, ViolationKind};
 
@@ -39,7 +40,7 @@ pub fn conclude<M: Machine>(
     }
     if waiting > 0 {
         if session.options.deadlocks && !sc.machine.exited() {
-            let violation = stuck(sc);
+            let violation = stuck(&sc.machine);
             session.violated(violation, || steps(sc))?;
         }
         return Ok(Ending::Blocked);
@@ -51,21 +52,20 @@ pub fn conclude<M: Machine>(
 }
 
 /// The deadlock (or livelock) of the threads that wait.
-fn stuck<M: Machine>(sc: &Sc<M>) -> Violation {
-    let is_waiting = |&t: &ThreadId| matches!(sc.machine.status(t), Status::Ready | Status::AssumeBlocked);
-    let is_cut_off = |t: ThreadId| sc.machine.status(t) == Status::AssumeBlocked;
-    let mut waiting: Vec<ThreadId> = sc.threads().filter(is_waiting).collect();
+pub fn stuck<M: Machine>(machine: &M) -> Violation {
+    let is_waiting = |&t: &ThreadId| matches!(machine.status(t), Status::Ready | Status::AssumeBlocked);
+    let is_cut_off = |t: ThreadId| machine.status(t) == Status::AssumeBlocked;
+    let mut waiting: Vec<ThreadId> = (0..machine.thread_limit()).map(ThreadId::new).filter(is_waiting).collect();
     // A thread that waits for the end of another is not the one to blame.
-    waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(sc.machine.pending(t), Op::Join { .. }));
+    waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(machine.pending(t), Op::Join { .. }));
     let spins = |&t: &ThreadId| {
-        is_cut_off(t)
-            || matches!(sc.machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
+        is_cut_off(t) || matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
     };
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
-    let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(sc, t)).collect();
+    let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();
     // Whoever waits for a thread that spins, in `join` or at a lock, is not to blame.
     let to_blame = waiting.iter().filter(|t| kind == ViolationKind::Deadlock || spins(t));
-    let names: Vec<String> = to_blame.map(|&t| sc.machine.thread_name(t)).collect();
+    let names: Vec<String> = to_blame.map(|&t| machine.thread_name(t)).collect();
     let message = match (kind, names.as_slice()) {
         (ViolationKind::Livelock, [one]) => format!("{one} spins forever"),
         (_, [one]) => format!("{one} waits forever"),
@@ -83,14 +83,14 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-fn waits_for<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> (SourceSpan, String) {
-    let site = sc.machine.site(thread);
-    let name = sc.machine.thread_name(thread);
-    if sc.machine.status(thread) == Status::AssumeBlocked {
+fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) {
+    let site = machine.site(thread);
+    let name = machine.thread_name(thread);
+    if machine.status(thread) == Status::AssumeBlocked {
         return (site.span, format!("{name} spins here"));
     }
-    let what = match sc.machine.pending(thread) {
-        Op::Join { thread: other } => format!("the end of {}", sc.machine.thread_name(*other)),
+    let what = match machine.pending(thread) {
+        Op::Join { thread: other } => format!("the end of {}", machine.thread_name(*other)),
         Op::CondWake { .. } => format!("a signal on {}", or_it(&site.object)),
         _ => or_it(&site.object).to_owned(),
     };

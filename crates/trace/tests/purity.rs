@@ -60,21 +60,23 @@ fn summary(explored: &Exploration, confirmed: usize) -> Found {
     }
 }
 
+/// Every combination of switches: awaits need purity.
+fn combinations() -> impl Iterator<Item = (bool, bool, bool, Reductions)> {
+    let loops = [(false, false), (true, false), (true, true)];
+    let switches = loops.into_iter().flat_map(|(purity, awaits)| (0..8).map(move |bits| (purity, awaits, bits)));
+    switches.map(|(purity, awaits, bits)| {
+        let reductions = Reductions { ifaa: bits & 1 != 0, observers: bits & 2 != 0 };
+        (purity, awaits, bits & 4 != 0, reductions)
+    })
+}
+
 /// The number of outcomes, if there are not too many executions to tell.
 fn check(seed: u64) -> Option<usize> {
     let text = program(seed, &SPINNING);
     let none = Reductions::NONE;
     let unrolled = found(&text, Treatment::default(), none)?;
     let mut complete = None;
-    for (purity, awaits, dynamic, reductions) in [
-        (false, false, true, none),
-        (true, false, false, none),
-        (true, false, true, none),
-        (true, true, true, none),
-        (true, true, true, Reductions { ifaa: true, ..none }),
-        (true, false, false, Reductions::ALL),
-        (true, true, true, Reductions::ALL),
-    ] {
+    for (purity, awaits, dynamic, reductions) in combinations() {
         let what = format!("purity {purity}, awaits {awaits}, dynamic {dynamic}, {reductions:?}, seed {seed}\n{text}");
         let treatment = Treatment { purity, awaits, dynamic, confirm: false };
         let Some(with) = found(&text, treatment, reductions) else {
