@@ -48,6 +48,15 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// For safe schedules: the verifier reads the module that is made with these options, and the program that is run
+    /// under a schedule is compiled from the same module. An instruction that is named in a schedule is an instruction
+    /// of that module.
+    pub fn for_schedules() -> Options {
+        Options::default()
+    }
+}
+
 /// A pass broke the rules of the representation, or the module did so from the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PassError {
