@@ -10,6 +10,9 @@ use crate::{cleanup, compact, confirmation_cas, dce, fold, inline, mem2reg, sroa
 use selvedge_ir::{FuncId, Function, Module, VerifyErrors, verify_function, verify_module};
 use std::fmt;
 
+/// A function without effect whose calls are counted when a program is run under a schedule, so they have to stay.
+pub const USEFUL: &str = "selvedge_useful";
+
 /// What to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -53,7 +56,8 @@ impl Options {
     /// under a schedule is compiled from the same module. An instruction that is named in a schedule is an instruction
     /// of that module.
     pub fn for_schedules() -> Options {
-        Options::default()
+        let keep = [USEFUL.to_owned()].into();
+        Options { inline: Some(inline::Limits { keep, ..inline::Limits::default() }), ..Options::default() }
     }
 }
 
