@@ -17,9 +17,14 @@ pub(crate) fn conclude<M: Machine>(
     bounded: bool,
     schedule: impl FnOnce() -> Schedule,
 ) -> Result<bool, Over> {
-    let pids = || (0..system.roster.processes()).map(Pid::new);
-    let stopped = pids().any(|pid| system.is_alive(pid) && system.machine.status(pid) == Status::Stopped);
-    let waiting: Vec<Pid> = pids().filter(|&pid| system.is_waiting(pid) && !system.machine.is_server(pid)).collect();
+    let (mut stopped, mut waiting) = (false, Vec::new());
+    for pid in (0..system.roster.processes()).map(Pid::new).filter(|&pid| system.is_alive(pid)) {
+        match system.machine.status(pid) {
+            Status::Stopped => stopped = true,
+            Status::Ready if !system.machine.is_server(pid) => waiting.push(pid),
+            _ => {}
+        }
+    }
     if stopped || bounded {
         return Ok(!bounded && waiting.is_empty());
     }

@@ -8,7 +8,7 @@
 //! disables another process, it only changes what that does next.
 
 use crate::act::{Act, Arrival, Cell, Flush, Touch};
-use crate::system::{Life, Monitor, Signal, System};
+use crate::system::{Alias, Life, Monitor, Signal, System};
 use crate::undo::Undo;
 use crate::{AliasEnd, Content, Machine, Message, Outcome, Pid, Reason, Ref, Target};
 use selvedge_ir::EntityRef;
@@ -115,8 +115,8 @@ impl<M: Machine> System<M> {
         if let Some(watched) = watched {
             act.touch(Cell::Alive(watched), Touch::Read);
         }
-        if alias.is_some() {
-            self.set_alias(reference, alias);
+        if let Some(end) = alias {
+            self.set_alias(reference, Alias { end, active: true });
         }
         match watched.filter(|&watched| self.is_alive(watched)) {
             Some(watched) => self.watch(watched, reference, target),
@@ -154,7 +154,7 @@ impl<M: Machine> System<M> {
         self.set_monitor(reference, Monitor::Cancelled { flushed: silent.then_some(limit) });
         self.end_alias(reference, act);
         if flush {
-            act.flush = Some(Flush { monitor: reference, limit });
+            act.flushes(Flush { monitor: reference, limit });
             let is_down =
                 |message: &Message<M>| matches!(message.content, Content::Down { reference: r, .. } if r == reference);
             let mailbox = &self.processes[pid.index()].mailbox;
@@ -167,9 +167,12 @@ impl<M: Machine> System<M> {
 
     /// An alias that ends with its monitor does so.
     fn end_alias(&mut self, reference: Ref, act: &mut Act<M>) {
-        if matches!(self.aliases.get(&reference), Some(AliasEnd::Demonitor | AliasEnd::Reply)) {
+        // Whoever comes second finds that it has ended; that it was noticed does not depend on the order.
+        if let Some(&alias) = self.aliases.get(&reference)
+            && alias.end != AliasEnd::Unalias
+        {
             act.touch(Cell::Alias(reference), Touch::Add);
-            self.set_alias(reference, None);
+            self.set_alias(reference, Alias { active: false, ..alias });
         }
     }
 
@@ -204,7 +207,9 @@ impl<M: Machine> System<M> {
         }
         match ended {
             Ok(effect) => {
-                act.effect = effect;
+                if let Some(effect) = effect {
+                    act.affects(effect);
+                }
                 None
             }
             Err(stop) => Some(stop),
@@ -230,19 +235,22 @@ impl<M: Machine> System<M> {
         match signal {
             Signal::Message(message, None) => self.put(act, message),
             Signal::Message(message, Some(alias)) => {
-                let end = self.aliases.get(&alias).copied();
-                let touch = if end == Some(AliasEnd::Reply) { Touch::Write } else { Touch::Read };
+                let Some(&state) = self.aliases.get(&alias) else {
+                    return act.touch(Cell::Alias(alias), Touch::Read);
+                };
+                let touch = if state.end == AliasEnd::Reply { Touch::Write } else { Touch::Read };
                 act.touch(Cell::Alias(alias), touch);
-                if end == Some(AliasEnd::Reply) {
-                    self.set_alias(alias, None);
+                if !state.active {
+                    return;
+                }
+                if state.end == AliasEnd::Reply {
+                    self.set_alias(alias, Alias { active: false, ..state });
                     if self.monitors.get(&alias) == Some(&Monitor::Active) {
                         act.touch(Cell::Monitor(alias), Touch::Write);
                         self.set_monitor(alias, Monitor::Cancelled { flushed: None });
                     }
                 }
-                if end.is_some() {
-                    self.put(act, message);
-                }
+                self.put(act, message);
             }
             Signal::Exit { from, reason, link, id } => {
                 if link {
@@ -256,17 +264,22 @@ impl<M: Machine> System<M> {
                 }
                 self.exit_signal(act, to, from, reason, id);
             }
-            Signal::Down { monitor, message } => match self.monitors.get(&monitor) {
-                Some(Monitor::Active) => {
-                    act.touch(Cell::Monitor(monitor), Touch::Write);
-                    self.set_monitor(monitor, Monitor::Fired);
-                    self.end_alias(monitor, act);
-                    self.put(act, message);
+            Signal::Down { monitor, message } => {
+                act.touch(Cell::Monitor(monitor), Touch::Write);
+                match self.monitors.get(&monitor) {
+                    Some(Monitor::Active) => {
+                        self.set_monitor(monitor, Monitor::Fired);
+                        self.end_alias(monitor, act);
+                        self.put(act, message);
+                    }
+                    // No receive after the flush can take it.
+                    Some(&Monitor::Cancelled { flushed: Some(limit) }) => {
+                        self.end_alias(monitor, act);
+                        act.arrival = Some(Arrival { message, limit });
+                    }
+                    _ => {}
                 }
-                // No receive after the flush can take it.
-                Some(&Monitor::Cancelled { flushed: Some(limit) }) => act.arrival = Some(Arrival { message, limit }),
-                _ => act.touch(Cell::Monitor(monitor), Touch::Write),
-            },
+            }
         }
     }
 
@@ -283,7 +296,7 @@ impl<M: Machine> System<M> {
             _ => true,
         };
         if lethal {
-            act.kills = Some(to);
+            act.ends(to);
             if self.is_alive(to) {
                 act.touch(Cell::Alive(to), Touch::Write);
                 self.head_mut(to).life = Life::Doomed;
