@@ -11,7 +11,7 @@
 
 use crate::independence::{Precision, dependent};
 use crate::section_path::SectionPath;
-use crate::{Access, PublishedArt, ThreadId, TransitionId};
+use crate::{Access, Edge, PublishedArt, StepKind, ThreadId, TransitionId};
 use selvedge_ir::EntityRef;
 
 /// An event: the k-th occurrence of a thread in a section.
@@ -39,11 +39,26 @@ pub struct SectionSchedule {
     pub lengths: Clock,
 }
 
-/// The section schedule of a section path. Transitions without steps are no events: nobody executes them.
-pub fn section_schedule(art: &PublishedArt, path: &SectionPath, precision: Precision) -> SectionSchedule {
-    let edges = path.edges(art).filter(|edge| !art.transition(edge.transition).steps.is_empty());
+/// The section schedule of a section path. Transitions without steps are no events: nobody executes them. If
+/// operations of synchronisation are omitted (Opt1), transitions that do nothing else are no events either: what they
+/// protect is in order without them.
+pub fn section_schedule(
+    art: &PublishedArt,
+    path: &SectionPath,
+    precision: Precision,
+    omit_synchronisation: bool,
+) -> SectionSchedule {
+    let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
+    let edges =
+        path.edges(art).filter(|edge| art.transition(edge.transition).steps.iter().any(|step| executed(step.kind)));
     let moves = edges.map(|edge| (art.thread_of(edge), edge.transition, art.accesses(edge)));
     partial_order(art.threads.len(), moves, precision)
+}
+
+/// Whether somebody executes something at an edge.
+pub fn is_event(art: &PublishedArt, edge: &Edge, omit_synchronisation: bool) -> bool {
+    let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
+    art.transition(edge.transition).steps.iter().any(|step| executed(step.kind))
 }
 
 /// The smallest partial order that has each pair of dependent transitions in the order in which they stand.
@@ -101,7 +116,7 @@ mod tests {
         let art = figure_3();
         let path = section_path(&art, art.root(), 0, |_| false);
         assert_eq!(path.end, NodeId::new(3));
-        let schedule = section_schedule(&art, &path, Precision::Objects);
+        let schedule = section_schedule(&art, &path, Precision::Objects, false);
         // ({e1, e2, e3}, {(e1, e2), (e1, e3)})
         let pairs: Vec<(usize, usize)> =
             (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).filter(|&(i, j)| schedule.precedes(i, j)).collect();
