@@ -2,7 +2,9 @@
 //! or counted by hand.
 
 use selvedge_oracle::messages::enumerate::check_linearizations;
-use selvedge_oracle::messages::{ActorMachine, Delivery, Enumeration, Equivalence, Naive, Program, classes, interleavings};
+use selvedge_oracle::messages::{
+    ActorMachine, Delivery, Enumeration, Equivalence, Naive, Program, classes, interleavings,
+};
 
 const MOST: u64 = 400_000;
 

@@ -108,11 +108,7 @@ pub fn classes<M: Machine>(run: &mut Naive<M>, most: u64) -> Result<Enumeration,
     search(run, most, Some(HashSet::new()))
 }
 
-fn search<M: Machine>(
-    run: &mut Naive<M>,
-    most: u64,
-    met: Option<HashSet<ClassKey>>,
-) -> Result<Enumeration, TooLarge> {
+fn search<M: Machine>(run: &mut Naive<M>, most: u64, met: Option<HashSet<ClassKey>>) -> Result<Enumeration, TooLarge> {
     let depth = run.events.len();
     let mut search = Search { run, most, met, found: Enumeration::default() };
     let result = search.explore();

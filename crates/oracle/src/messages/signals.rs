@@ -105,13 +105,7 @@ impl<M: Machine> Naive<M> {
     }
 
     /// A process ends.
-    pub(super) fn end(
-        &mut self,
-        pid: Pid,
-        reason: Reason<M::Reason>,
-        touches: &mut Touches<M>,
-        stops: &mut Vec<Stop>,
-    ) {
+    pub(super) fn end(&mut self, pid: Pid, reason: Reason<M::Reason>, touches: &mut Touches<M>, stops: &mut Vec<Stop>) {
         touches.push(Touch::Write(Part::Life(pid)));
         if let Some(name) = self.process(pid).name.take() {
             self.state.names.remove(&name);
