@@ -10,6 +10,7 @@
 //! | `loops.rs` | the `loops` command |
 //! | `replay.rs` | the `replay` command |
 //! | `run_once.rs` | the `run` command |
+//! | `verify.rs`, `verify/` | the `verify` command |
 //! | `show.rs` | the `models` and `ir` commands |
 //! | `output.rs` | where reports go: terminal, files, standard output |
 //! | `progress.rs` | the progress line |
@@ -36,6 +37,7 @@ mod replay;
 mod run_once;
 mod show;
 mod values;
+mod verify;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Check(args) => check::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Loops(args) => loops::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Run(args) => run_once::run(&args),

@@ -15,11 +15,13 @@
 //! | `build/knowledge.rs` | what is known about values at a location |
 //! | `build/liveness.rs` | which values matter where |
 //! | `build/path.rs` | one path through a thread |
+//! | `build/access.rs` | accesses to memory along a path |
 //! | `build/run.rs` | instructions along a path |
 //! | `build/arithmetic.rs` | operators |
 //! | `build/library.rs` | library functions |
 //! | `build/sync.rs` | mutexes, condition variables, barriers, threads |
 
+mod access;
 mod arithmetic;
 mod knowledge;
 mod library;

@@ -63,7 +63,7 @@ impl Verifier {
     /// Proves φ(w) at v, if that is possible.
     fn force(&mut self, v: NodeId, w: NodeId) -> Result<bool, Halt> {
         let start = self.art.meet(v, w);
-        let path = self.from_node(start, v);
+        let path = self.path_from(start, v);
         let goals: Vec<Term> = self.art.nodes[w].label.iter().copied().collect();
         let mut proofs: Vec<Interpolant> = Vec::new();
         for goal in goals {

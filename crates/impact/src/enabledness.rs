@@ -20,35 +20,35 @@ use std::rc::Rc;
 
 /// What a step of an iteration comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Progress {
+pub(crate) enum Step {
     /// It goes on.
-    Progress,
+    Goes,
     /// There is no other thread anywhere on the path.
-    NoProgress,
+    Stuck,
     /// A deadlock was found at this node, with these inputs.
     Deadlock(NodeId, Valuation),
 }
 
 impl Verifier {
     /// Function Check_Enabledness(v): whether the last step to v is possible in all states before it.
-    pub(crate) fn check_enabledness(&mut self, v: NodeId) -> Result<Progress, Halt> {
-        let Some(edge) = self.art.nodes[v].parent else { return Ok(Progress::Progress) };
+    pub(crate) fn check_enabledness(&mut self, v: NodeId) -> Result<Step, Halt> {
+        let Some(edge) = self.art.nodes[v].parent else { return Ok(Step::Goes) };
         let (before, thread) = (edge.from, edge.thread);
         let location = self.art.nodes[before].locations[thread.index()];
         // Line 3: if not may-block.
         if self.art.nodes[before].sure.has(thread) || self.art.nodes[before].unsure.has(thread) {
-            return Ok(Progress::Progress);
+            return Ok(Step::Goes);
         }
         if !self.may_block(location) {
             self.art.nodes[before].sure.add(thread);
-            return Ok(Progress::Progress);
+            return Ok(Step::Goes);
         }
         // Line 5: if R_1 ∧ ... ∧ R_(n-1) ∧ ¬Guard(R_n) is unsatisfiable.
         let enabled = self.enabled(location);
         match self.prove_at(before, enabled)? {
             Proof::Proved => {
                 self.art.nodes[before].sure.add(thread);
-                Ok(Progress::Progress)
+                Ok(Step::Goes)
             }
             Proof::Fails(_) => {
                 self.art.nodes[before].unsure.add(thread);
@@ -58,28 +58,28 @@ impl Verifier {
     }
 
     /// Function Backtrack(v): another thread at v or at the last node before it where there is one.
-    pub(crate) fn backtrack(&mut self, v: NodeId) -> Result<Progress, Halt> {
+    pub(crate) fn backtrack(&mut self, v: NodeId) -> Result<Step, Halt> {
         let mut deadlock = None;
         // Lines 18-26: i := n - 1, ..., 0.
         for node in self.art.upwards(v).collect::<Vec<_>>() {
             // Line 20: a thread that is not expanded yet.
             if self.expand(node) {
-                return Ok(deadlock.unwrap_or(Progress::Progress));
+                return Ok(deadlock.unwrap_or(Step::Goes));
             }
             // Another thread that was expanded before leads on.
             let data = &self.art.nodes[node];
             let others = data.expanded.iter().any(|t| !data.unsure.has(t) && !self.leads_nowhere(node, t));
             if others {
-                return Ok(deadlock.unwrap_or(Progress::Progress));
+                return Ok(deadlock.unwrap_or(Step::Goes));
             }
             self.art.nodes[node].dead_end = true;
             if deadlock.is_none()
                 && let Some(inputs) = self.deadlock_at(node)?
             {
-                deadlock = Some(Progress::Deadlock(node, inputs));
+                deadlock = Some(Step::Deadlock(node, inputs));
             }
         }
-        Ok(deadlock.unwrap_or(Progress::NoProgress))
+        Ok(deadlock.unwrap_or(Step::Stuck))
     }
 
     /// Whether some child by a thread is a dead end.

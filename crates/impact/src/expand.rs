@@ -57,7 +57,9 @@ impl Verifier {
         }
         let Some(edge) = self.art.nodes[v].parent else { return false };
         let last = &self.program.transitions[edge.transition];
-        thread < edge.thread && !last.back_jump && self.all_independent(self.art.nodes[v].locations[thread.index()], edge.transition)
+        thread < edge.thread
+            && !last.back_jump
+            && self.all_independent(self.art.nodes[v].locations[thread.index()], edge.transition)
     }
 
     /// Transitions(v)_T ∥ {a'}.

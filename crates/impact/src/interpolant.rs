@@ -34,7 +34,7 @@ pub(crate) struct Interpolant {
 
 impl Verifier {
     /// The path from the root to a node.
-    pub(crate) fn from_root(&self, node: NodeId) -> PathFormula {
+    pub(crate) fn path_from_root(&self, node: NodeId) -> PathFormula {
         let nodes = self.art.path(node);
         let states = nodes.iter().map(|&n| Rc::clone(&self.art.nodes[n].state)).collect();
         let guards = nodes.iter().map(|&n| self.art.nodes[n].guard.clone()).collect();
@@ -42,7 +42,7 @@ impl Verifier {
     }
 
     /// The path from a node to one below it. Of the first only its label is known.
-    pub(crate) fn from_node(&mut self, start: NodeId, node: NodeId) -> PathFormula {
+    pub(crate) fn path_from(&mut self, start: NodeId, node: NodeId) -> PathFormula {
         let mut nodes: Vec<NodeId> = self.art.upwards(node).take_while(|&n| n != start).collect();
         nodes.push(start);
         nodes.reverse();
@@ -85,7 +85,12 @@ impl Verifier {
     }
 
     /// N_n, ..., N_0 for the guards in the core, as their negations.
-    fn backwards(&mut self, path: &PathFormula, bad: Vec<Term>, needed: &[(usize, usize)]) -> Result<Interpolant, Halt> {
+    fn backwards(
+        &mut self,
+        path: &PathFormula,
+        bad: Vec<Term>,
+        needed: &[(usize, usize)],
+    ) -> Result<Interpolant, Halt> {
         let last = path.nodes.len() - 1;
         let mut now = bad;
         let mut formulas = Vec::new();

@@ -11,7 +11,7 @@
 //! 3. A result is yielded only if it permits more than the one before.
 
 use crate::art::{Finding, NodeId};
-use crate::enabledness::Progress;
+use crate::enabledness::Step;
 use crate::program::{ErrorData, ThreadId};
 use crate::refine::Proof;
 use crate::remove_error_paths::Ivr;
@@ -104,9 +104,9 @@ impl Verifier {
                 continue;
             }
             match self.check_enabledness(v)? {
-                Progress::Progress => {}
-                Progress::NoProgress => continue,
-                Progress::Deadlock(node, inputs) => {
+                Step::Goes => {}
+                Step::Stuck => continue,
+                Step::Deadlock(node, inputs) => {
                     return Ok(Status::Counterexample(Counterexample { node, error: None, inputs }));
                 }
             }
@@ -169,7 +169,6 @@ impl Verifier {
     fn new_schedule_start(&mut self) {
         self.work.clear();
         self.infeasible_work.clear();
-        if std::env::var_os("DBG").is_some() { eprintln!("iteration nodes {}", self.art.nodes.len()); }
         let mut order: Vec<NodeId> = self.art.nodes.keys().filter(|&v| !self.is_done(v)).collect();
         order.sort_by_key(|&v| (self.art.nodes[v].depth, v));
         let is_left = |v: &NodeId| {
@@ -184,9 +183,7 @@ impl Verifier {
             return;
         }
         for v in order {
-            let open = |&t: &ThreadId| {
-                self.is_active(v, t) && !self.art.nodes[v].expanded.has(t) && !self.skip(v, t)
-            };
+            let open = |&t: &ThreadId| self.is_active(v, t) && !self.art.nodes[v].expanded.has(t) && !self.skip(v, t);
             if let Some(thread) = self.program.threads.keys().find(open) {
                 self.expand_thread(thread, v);
                 return;

@@ -247,9 +247,10 @@ impl Program {
     /// The effect of a transition as a substitution: what every variable is afterwards, over the state before.
     pub fn effect(&self, transition: TransitionId) -> State {
         let data = &self.transitions[transition];
-        let arrays = data.writes.iter().map(|(array, writes)| {
-            (*array, ArrayValue { base: ArrayBase::Symbol(*array), writes: writes.clone() })
-        });
+        let arrays = data
+            .writes
+            .iter()
+            .map(|(array, writes)| (*array, ArrayValue { base: ArrayBase::Symbol(*array), writes: writes.clone() }));
         State { values: data.updates.iter().copied().collect(), arrays: arrays.collect() }
     }
 
@@ -274,8 +275,8 @@ impl Program {
             (Some((start, end)), Some((from, to))) => end <= from || to <= start,
             _ => false,
         };
-        a.accesses.iter().all(|x| {
-            b.accesses.iter().all(|y| x.object != y.object || !(x.write || y.write) || apart(x, y))
-        })
+        a.accesses
+            .iter()
+            .all(|x| b.accesses.iter().all(|y| x.object != y.object || !(x.write || y.write) || apart(x, y)))
     }
 }

@@ -36,7 +36,7 @@ impl Verifier {
     /// Strengthens the labels along the path to a node until that of the node implies a goal.
     pub(crate) fn prove_at(&mut self, v: NodeId, goal: Term) -> Result<Proof, Halt> {
         // Alg. 5: if the path formula has an interpolant A_0, ..., A_n.
-        let whole = self.from_root(v);
+        let whole = self.path_from_root(v);
         let from_root = match self.interpolate(&whole, goal) {
             Ok(Err(Answer::Sat(valuation))) => return Ok(Proof::Fails(valuation)),
             Ok(Err(_)) => return Err(Halt::Solver),
@@ -83,8 +83,13 @@ impl Verifier {
         Ok(Some(found))
     }
 
-    fn reason_from(&mut self, start: NodeId, v: NodeId, goal: Term) -> Result<Option<(PathFormula, Interpolant)>, Halt> {
-        let path = self.from_node(start, v);
+    fn reason_from(
+        &mut self,
+        start: NodeId,
+        v: NodeId,
+        goal: Term,
+    ) -> Result<Option<(PathFormula, Interpolant)>, Halt> {
+        let path = self.path_from(start, v);
         match self.interpolate(&path, goal) {
             Ok(Ok(interpolant)) => Ok(Some((path, without_first(interpolant)))),
             Ok(Err(_)) | Err(Halt::Projection) => Ok(None),

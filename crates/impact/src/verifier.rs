@@ -168,17 +168,20 @@ impl Verifier {
 
     /// The state after a transition, and its guard, over what the state before is over. Inputs get names of their own: by
     /// the path that leads to `from`, if it is given.
-    pub(crate) fn step(&mut self, before: &State, transition: TransitionId, from: Option<NodeId>) -> (State, Vec<Term>) {
+    pub(crate) fn step(
+        &mut self,
+        before: &State,
+        transition: TransitionId,
+        from: Option<NodeId>,
+    ) -> (State, Vec<Term>) {
         let inputs = self.program.transitions[transition].inputs.clone();
         let mut with_inputs = before.clone();
         let occurrence = match from {
-            Some(from) if !inputs.is_empty() => {
-                self.art.upwards(from).filter(|&n| self.art.nodes[n].parent.is_some_and(|e| e.transition == transition)).count()
-            }
+            Some(from) if !inputs.is_empty() => self.occurrence(from, transition),
             _ => 0,
         };
         for &input in &inputs {
-            let instance = self.instance(input, occurrence as u32);
+            let instance = self.instance(input, occurrence);
             let term = self.program.terms.var(instance);
             with_inputs.values.insert(input, term);
         }
@@ -204,6 +207,20 @@ impl Verifier {
             after.arrays.insert(*array, value);
         }
         (after, guard)
+    }
+
+    /// The inputs that the step to a node takes, as the formulas of its path name them.
+    pub fn instances_at(&self, node: NodeId) -> Vec<Symbol> {
+        let Some(edge) = self.art.nodes[node].parent else { return Vec::new() };
+        let inputs = &self.program.transitions[edge.transition].inputs;
+        let occurrence = self.occurrence(edge.from, edge.transition);
+        inputs.iter().filter_map(|&input| self.instances.get(&(input, occurrence)).copied()).collect()
+    }
+
+    /// How often a path has taken a transition.
+    fn occurrence(&self, node: NodeId, transition: TransitionId) -> u32 {
+        let takes = |&n: &NodeId| self.art.nodes[n].parent.is_some_and(|edge| edge.transition == transition);
+        self.art.upwards(node).filter(takes).count() as u32
     }
 
     fn instance(&mut self, input: Symbol, occurrence: u32) -> Symbol {

@@ -10,16 +10,35 @@ use selvedge_ir::Type;
 
 /// Functions that do nothing that matters here; their results are inputs.
 const HARMLESS: &[&str] = &[
-    "printf", "puts", "putchar", "fprintf", "fflush", "perror", "usleep", "sleep", "nanosleep", "sched_yield",
-    "pthread_yield", "pthread_mutex_destroy", "pthread_cond_destroy", "pthread_barrier_destroy", "sem_destroy",
-    "pthread_attr_init", "pthread_attr_destroy", "srand",
+    "printf",
+    "puts",
+    "putchar",
+    "fprintf",
+    "fflush",
+    "perror",
+    "usleep",
+    "sleep",
+    "nanosleep",
+    "sched_yield",
+    "pthread_yield",
+    "pthread_mutex_destroy",
+    "pthread_cond_destroy",
+    "pthread_barrier_destroy",
+    "sem_destroy",
+    "pthread_attr_init",
+    "pthread_attr_destroy",
+    "srand",
 ];
 
 /// Whether a function has a meaning of its own even if it has a body.
 pub(super) fn is_modelled(name: &str) -> bool {
     matches!(
         name,
-        "__VERIFIER_assume" | "__VERIFIER_assert" | "__VERIFIER_error" | "reach_error" | "__VERIFIER_atomic_begin"
+        "__VERIFIER_assume"
+            | "__VERIFIER_assert"
+            | "__VERIFIER_error"
+            | "reach_error"
+            | "__VERIFIER_atomic_begin"
             | "__VERIFIER_atomic_end"
     )
 }
@@ -73,7 +92,8 @@ impl Builder<'_> {
             match name {
                 "__assert_fail" | "__assert" | "__assert_rtn" => {
                     let text = args.first().and_then(|&arg| self.string(arg));
-                    let message = text.map_or("an assertion fails".to_owned(), |text| format!("assertion `{text}` fails"));
+                    let message =
+                        text.map_or("an assertion fails".to_owned(), |text| format!("assertion `{text}` fails"));
                     path.fail(ErrorKind::Assertion, message, at.loc);
                 }
                 "__VERIFIER_error" | "reach_error" => {

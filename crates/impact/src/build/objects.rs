@@ -110,6 +110,9 @@ pub(super) struct Target {
     pub(super) count: Option<u64>,
 }
 
+/// An object, a number of bytes from its start, and multiples of terms.
+pub(super) type Address = (Place, i64, Vec<(u64, Term)>);
+
 /// Objects and their variables.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -154,7 +157,7 @@ impl Memory {
     }
 
     /// The object that an address is in, and the rest: a number and multiples of terms.
-    pub(super) fn find(&self, terms: &Terms, address: Term) -> Option<(Place, i64, Vec<(u64, Term)>)> {
+    pub(super) fn find(&self, terms: &Terms, address: Term) -> Option<Address> {
         let (constant, parts) = terms.linear(address);
         let place = self.object_at(constant)?;
         Some((place, constant.wrapping_sub((self.numbers[&place] + 1) << SHIFT) as i64, parts))
@@ -184,7 +187,6 @@ impl Memory {
 
 /// The number at an offset of a global variable, before the program starts.
 pub(super) fn initial_value(
-    module: &Module,
     global: &Global,
     offset: u64,
     size: u64,
@@ -200,14 +202,12 @@ pub(super) fn initial_value(
         };
         return Some(start.wrapping_add(reloc.addend as u64));
     }
-    debug_assert!(module.globals.len() > 0, "the global is in the module");
     let byte = |n: u64| global.data.get((offset + n) as usize).copied().unwrap_or(0);
     Some((0..size).fold(0, |value, n| value | (u64::from(byte(n)) << (8 * n))))
 }
 
 /// The elements of a field of an initialised array; zeros at the end are left out.
 pub(super) fn initial_elements(
-    module: &Module,
     global: &Global,
     stride: u64,
     field: u64,
@@ -219,7 +219,7 @@ pub(super) fn initial_elements(
     let used = (global.data.len() as u64).max(global.relocs.iter().map(|r| r.offset + 8).max().unwrap_or(0));
     let mut elements = Vec::new();
     for n in 0..count.min(used.div_ceil(stride)) {
-        elements.push(initial_value(module, global, n * stride + field, size, &mut base)?);
+        elements.push(initial_value(global, n * stride + field, size, &mut base)?);
     }
     while elements.last() == Some(&0) {
         elements.pop();

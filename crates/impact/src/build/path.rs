@@ -1,8 +1,8 @@
 //! One path through a thread, from a location to the next.
 
+use super::knowledge::{self, Knowledge, Known};
 use super::liveness::FunctionFacts;
 use super::objects::unsupported;
-use super::knowledge::{self, Knowledge, Known};
 use super::{Builder, Context, Unsupported};
 use crate::program::{Access, ErrorData, ErrorKind, LocationId, Step, StepKind, ThreadId, TransitionData};
 use crate::term::{State, Symbol, Term};
@@ -144,7 +144,9 @@ impl Builder<'_> {
             return Err(unsupported("a thread that runs a function with several parameters", func.loc));
         }
         if thread.index() == 0 && func.params.iter().any(|_| true) {
-            let used = |value: Value| func.placed_insts().any(|(_, inst)| func.insts[inst].kind.used_values().contains(&value));
+            let used = |value: Value| {
+                func.placed_insts().any(|(_, inst)| func.insts[inst].kind.used_values().contains(&value))
+            };
             if func.params.iter().any(|&param| used(param)) {
                 return Err(unsupported("the arguments of `main`", func.loc));
             }
@@ -152,7 +154,8 @@ impl Builder<'_> {
         let block = func.entry();
         let params = func.params.clone();
         let context = self.context(Context { thread, func: start.func, caller: None, atomic: false });
-        let values = params.iter().zip(&start.args).map(|(&param, &arg)| (Slot::Value(context, param), Knowledge::Number(arg)));
+        let values =
+            params.iter().zip(&start.args).map(|(&param, &arg)| (Slot::Value(context, param), Knowledge::Number(arg)));
         let known = values.collect();
         let key = Key { thread, context, block, index: 0, phase: 0, counters: Vec::new() };
         Ok(Entry { key, known })
@@ -220,7 +223,10 @@ impl Builder<'_> {
             path.guard = guard;
             done.push(path);
             if done.len() + todo.len() > PATHS {
-                return Err(unsupported("code with so many ways through it between two shared accesses", self.loc_of(key)));
+                return Err(unsupported(
+                    "code with so many ways through it between two shared accesses",
+                    self.loc_of(key),
+                ));
             }
         }
         // The way that the source has first, first.
@@ -230,9 +236,7 @@ impl Builder<'_> {
 
     pub(super) fn slot_bits(&self, slot: Slot) -> u8 {
         match slot {
-            Slot::Value(context, value) => {
-                self.module.functions[self.func_of(context)].values[value].ty.bits() as u8
-            }
+            Slot::Value(context, value) => self.module.functions[self.func_of(context)].values[value].ty.bits() as u8,
             Slot::Cell(symbol) => self.terms.symbols[symbol].bits,
         }
     }
@@ -264,7 +268,13 @@ impl Builder<'_> {
     }
 
     /// A transition from a path.
-    pub(super) fn transition(&mut self, thread: ThreadId, from: LocationId, to: LocationId, path: &Path) -> TransitionData {
+    pub(super) fn transition(
+        &mut self,
+        thread: ThreadId,
+        from: LocationId,
+        to: LocationId,
+        path: &Path,
+    ) -> TransitionData {
         let mut updates: Vec<(Symbol, Term)> = path.shared.values.iter().map(|(&s, &t)| (s, t)).collect();
         updates.sort_unstable();
         if let Ending::Cut(target) = &path.ending {

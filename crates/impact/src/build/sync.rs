@@ -32,21 +32,21 @@ impl Builder<'_> {
         result: Option<Value>,
     ) -> Result<(), Unsupported> {
         let done = match name {
-            "pthread_mutex_init" => self.init(path, todo, at, args, 1)?,
-            "pthread_cond_init" => self.init(path, todo, at, args, 1)?,
-            "pthread_mutex_lock" => self.lock(path, todo, at, args[0])?,
-            "pthread_mutex_trylock" => return self.try_lock(path, todo, at, args[0], result),
+            "pthread_mutex_init" => self.init(path, at, args, 1)?,
+            "pthread_cond_init" => self.init(path, at, args, 1)?,
+            "pthread_mutex_lock" => self.lock(path, at, args[0])?,
+            "pthread_mutex_trylock" => return self.try_lock(path, at, args[0], result),
             "pthread_mutex_unlock" => self.unlock(path, todo, at, args[0])?,
-            "sem_init" => self.sem_init(path, todo, at, args)?,
-            "sem_wait" => self.sem_wait(path, todo, at, args[0])?,
-            "sem_post" => self.sem_post(path, todo, at, args[0])?,
+            "sem_init" => self.sem_init(path, at, args)?,
+            "sem_wait" => self.sem_wait(path, at, args[0])?,
+            "sem_post" => self.sem_post(path, at, args[0])?,
             "pthread_cond_wait" => self.cond_wait(path, todo, at, args[0], args[1])?,
-            "pthread_cond_signal" => self.cond_signal(path, todo, at, args[0], false)?,
-            "pthread_cond_broadcast" => self.cond_signal(path, todo, at, args[0], true)?,
-            "pthread_barrier_init" => self.barrier_init(path, todo, at, args)?,
-            "pthread_barrier_wait" => self.barrier_wait(path, todo, at, args[0])?,
-            "pthread_create" => self.create(path, todo, at, args)?,
-            "pthread_join" => self.join(path, todo, at, args)?,
+            "pthread_cond_signal" => self.cond_signal(path, at, args[0], false)?,
+            "pthread_cond_broadcast" => self.cond_signal(path, at, args[0], true)?,
+            "pthread_barrier_init" => self.barrier_init(path, at, args)?,
+            "pthread_barrier_wait" => self.barrier_wait(path, at, args[0])?,
+            "pthread_create" => self.create(path, at, args)?,
+            "pthread_join" => self.join(path, at, args)?,
             "pthread_exit" => {
                 self.end_thread(path, at, args.first().copied());
                 false
@@ -72,19 +72,24 @@ impl Builder<'_> {
     }
 
     /// The word of a synchronisation object, and the object itself for the accesses. None if the path has ended.
-    fn word(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, address: Term, offset: u64, size: u64) -> Result<Option<(Target, Symbol)>, Unsupported> {
+    fn word(
+        &mut self,
+        path: &mut Path,
+        at: At,
+        address: Term,
+        offset: u64,
+        size: u64,
+    ) -> Result<Option<(Target, Symbol)>, Unsupported> {
         let address = self.terms.add_constant(address, offset);
         let Some((place, ..)) = self.memory.find(&self.terms, address) else {
             return Err(unsupported("a synchronisation object that is not fixed", at.loc));
         };
         let words = if offset == 0 { self.place_name(place) } else { format!("{}.{offset}", self.place_name(place)) };
-        let Some(target) = self.locate(path, todo, at, address, size, &words)? else { return Ok(None) };
+        let Some(target) = self.locate(path, at, address, size, &words)? else { return Ok(None) };
         self.touch(path, &target, true);
         match target.cell {
             Cell::Scalar(symbol) => Ok(Some((target, symbol))),
-            Cell::Element(..) => {
-                Err(unsupported("a synchronisation object in an array with a variable index", at.loc))
-            }
+            Cell::Element(..) => Err(unsupported("a synchronisation object in an array with a variable index", at.loc)),
         }
     }
 
@@ -96,22 +101,22 @@ impl Builder<'_> {
         path.accesses.push(Access { object, bytes: target.bytes, write: true });
     }
 
-    fn get(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, target: &Target, bits: u8) -> Term {
-        self.read(path, todo, at, target, Type::Int(bits))
+    fn get(&mut self, path: &mut Path, at: At, target: &Target, bits: u8) -> Term {
+        self.read(path, at, target, Type::Int(bits))
     }
 
     fn me(&mut self, path: &Path) -> Term {
         self.terms.number(path.thread.index() as u64 + 1, 32)
     }
 
-    fn init(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, args: &[Term], attr: usize) -> Result<bool, Unsupported> {
+    fn init(&mut self, path: &mut Path, at: At, args: &[Term], attr: usize) -> Result<bool, Unsupported> {
         if args.get(attr).is_some_and(|&attr| self.terms.constant(attr) != Some(0)) {
             return Err(unsupported("a synchronisation object with attributes", at.loc));
         }
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((target, _)) = self.word(path, todo, at, args[0], 0, 4)? else { return Ok(false) };
+        let Some((target, _)) = self.word(path, at, args[0], 0, 4)? else { return Ok(false) };
         let zero = self.terms.number(0, 32);
         self.write(path, &target, zero);
         self.note(path, at, &target, StepKind::Call, "init");
@@ -128,16 +133,16 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn lock(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, mutex: Term) -> Result<bool, Unsupported> {
+    fn lock(&mut self, path: &mut Path, at: At, mutex: Term) -> Result<bool, Unsupported> {
         if path.atomic > 0 {
             return Err(unsupported("a lock in an atomic section", at.loc));
         }
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((target, _)) = self.word(path, todo, at, mutex, 0, 4)? else { return Ok(false) };
+        let Some((target, _)) = self.word(path, at, mutex, 0, 4)? else { return Ok(false) };
         self.plain_mutex(&target, at)?;
-        let word = self.get(path, todo, at, &target, 32);
+        let word = self.get(path, at, &target, 32);
         if path.ending != Ending::Running {
             return Err(unsupported("a mutex on the stack that was not initialised", at.loc));
         }
@@ -150,13 +155,13 @@ impl Builder<'_> {
         Ok(true)
     }
 
-    fn try_lock(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, mutex: Term, result: Option<Value>) -> Result<(), Unsupported> {
+    fn try_lock(&mut self, path: &mut Path, at: At, mutex: Term, result: Option<Value>) -> Result<(), Unsupported> {
         if !self.visible(path) {
             return Ok(());
         }
-        let Some((target, _)) = self.word(path, todo, at, mutex, 0, 4)? else { return Ok(()) };
+        let Some((target, _)) = self.word(path, at, mutex, 0, 4)? else { return Ok(()) };
         self.plain_mutex(&target, at)?;
-        let word = self.get(path, todo, at, &target, 32);
+        let word = self.get(path, at, &target, 32);
         let free = self.is_zero(word);
         let me = self.me(path);
         let held = self.terms.ite(free, me, word);
@@ -173,9 +178,9 @@ impl Builder<'_> {
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((target, _)) = self.word(path, todo, at, mutex, 0, 4)? else { return Ok(false) };
+        let Some((target, _)) = self.word(path, at, mutex, 0, 4)? else { return Ok(false) };
         self.note(path, at, &target, StepKind::Unlock, "unlock");
-        let word = self.get(path, todo, at, &target, 32);
+        let word = self.get(path, at, &target, 32);
         let me = self.me(path);
         let other = self.terms.ne(word, me);
         let name = self.place_name(target.place);
@@ -186,25 +191,25 @@ impl Builder<'_> {
         Ok(true)
     }
 
-    fn sem_init(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, args: &[Term]) -> Result<bool, Unsupported> {
+    fn sem_init(&mut self, path: &mut Path, at: At, args: &[Term]) -> Result<bool, Unsupported> {
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((target, _)) = self.word(path, todo, at, args[0], 0, 4)? else { return Ok(false) };
+        let Some((target, _)) = self.word(path, at, args[0], 0, 4)? else { return Ok(false) };
         self.write(path, &target, args[2]);
         self.note(path, at, &target, StepKind::Call, "init");
         Ok(true)
     }
 
-    fn sem_wait(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, semaphore: Term) -> Result<bool, Unsupported> {
+    fn sem_wait(&mut self, path: &mut Path, at: At, semaphore: Term) -> Result<bool, Unsupported> {
         if path.atomic > 0 {
             return Err(unsupported("a semaphore in an atomic section", at.loc));
         }
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((target, _)) = self.word(path, todo, at, semaphore, 0, 4)? else { return Ok(false) };
-        let word = self.get(path, todo, at, &target, 32);
+        let Some((target, _)) = self.word(path, at, semaphore, 0, 4)? else { return Ok(false) };
+        let word = self.get(path, at, &target, 32);
         let zero = self.is_zero(word);
         let some = self.terms.not(zero);
         path.guard.push(some);
@@ -215,12 +220,12 @@ impl Builder<'_> {
         Ok(true)
     }
 
-    fn sem_post(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, semaphore: Term) -> Result<bool, Unsupported> {
+    fn sem_post(&mut self, path: &mut Path, at: At, semaphore: Term) -> Result<bool, Unsupported> {
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((target, _)) = self.word(path, todo, at, semaphore, 0, 4)? else { return Ok(false) };
-        let word = self.get(path, todo, at, &target, 32);
+        let Some((target, _)) = self.word(path, at, semaphore, 0, 4)? else { return Ok(false) };
+        let word = self.get(path, at, &target, 32);
         let more = self.terms.add_constant(word, 1);
         self.write(path, &target, more);
         self.note(path, at, &target, StepKind::Unlock, "post");
@@ -228,16 +233,29 @@ impl Builder<'_> {
     }
 
     /// The variable that says whether a thread waits on a condition variable.
-    fn waiting(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, cond: Term, thread: ThreadId) -> Result<Option<Target>, Unsupported> {
+    fn waiting(
+        &mut self,
+        path: &mut Path,
+        at: At,
+        cond: Term,
+        thread: ThreadId,
+    ) -> Result<Option<Target>, Unsupported> {
         if thread.index() >= 40 {
             return Err(unsupported("a condition variable for more than 40 threads", at.loc));
         }
         // One byte of the object for each thread, behind the word that initialisation clears.
         let offset = 4 + thread.index() as u64;
-        Ok(self.word(path, todo, at, cond, offset, 1)?.map(|(target, _)| target))
+        Ok(self.word(path, at, cond, offset, 1)?.map(|(target, _)| target))
     }
 
-    fn cond_wait(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, cond: Term, mutex: Term) -> Result<bool, Unsupported> {
+    fn cond_wait(
+        &mut self,
+        path: &mut Path,
+        todo: &mut Vec<Path>,
+        at: At,
+        cond: Term,
+        mutex: Term,
+    ) -> Result<bool, Unsupported> {
         if path.atomic > 0 {
             return Err(unsupported("waiting in an atomic section", at.loc));
         }
@@ -248,11 +266,11 @@ impl Builder<'_> {
             return Err(unsupported("a condition variable that is not fixed", at.loc));
         };
         self.facts.waiters.entry((place, offset as u64)).or_default().insert(path.thread);
-        let Some(waiting) = self.waiting(path, todo, at, cond, path.thread)? else { return Ok(false) };
-        let Some((held, _)) = self.word(path, todo, at, mutex, 0, 4)? else { return Ok(false) };
+        let Some(waiting) = self.waiting(path, at, cond, path.thread)? else { return Ok(false) };
+        let Some((held, _)) = self.word(path, at, mutex, 0, 4)? else { return Ok(false) };
         let me = self.me(path);
-        let state = self.get(path, todo, at, &waiting, 8);
-        let word = self.get(path, todo, at, &held, 32);
+        let state = self.get(path, at, &waiting, 8);
+        let word = self.get(path, at, &held, 32);
         let (zero, none) = (self.terms.number(0, 32), self.terms.number(0, 8));
         if path.phase == 0 {
             self.note(path, at, &held, StepKind::CondWait, "release");
@@ -285,7 +303,7 @@ impl Builder<'_> {
     }
 
     /// Wakes the first waiting thread behind a chosen one, or all.
-    fn cond_signal(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, cond: Term, all: bool) -> Result<bool, Unsupported> {
+    fn cond_signal(&mut self, path: &mut Path, at: At, cond: Term, all: bool) -> Result<bool, Unsupported> {
         if !self.visible(path) {
             return Ok(false);
         }
@@ -298,9 +316,9 @@ impl Builder<'_> {
         let waiters = self.memory.layouts.waiters((place, offset as u64));
         let mut states = Vec::new();
         for &thread in &waiters {
-            let Some(target) = self.waiting(path, todo, at, cond, thread)? else { return Ok(false) };
+            let Some(target) = self.waiting(path, at, cond, thread)? else { return Ok(false) };
             self.note_object(path, &target);
-            let state = self.get(path, todo, at, &target, 8);
+            let state = self.get(path, at, &target, 8);
             states.push((target, state));
         }
         let (one, two) = (self.terms.number(1, 8), self.terms.number(2, 8));
@@ -349,14 +367,14 @@ impl Builder<'_> {
         chosen
     }
 
-    fn barrier_init(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, args: &[Term]) -> Result<bool, Unsupported> {
+    fn barrier_init(&mut self, path: &mut Path, at: At, args: &[Term]) -> Result<bool, Unsupported> {
         if args.get(1).is_some_and(|&attr| self.terms.constant(attr) != Some(0)) {
             return Err(unsupported("a barrier with attributes", at.loc));
         }
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((limit, came, turn)) = self.barrier(path, todo, at, args[0])? else { return Ok(false) };
+        let Some((limit, came, turn)) = self.barrier(path, at, args[0])? else { return Ok(false) };
         let zero = self.terms.number(0, 32);
         self.write(path, &limit, args[2]);
         self.write(path, &came, zero);
@@ -366,25 +384,30 @@ impl Builder<'_> {
         Ok(true)
     }
 
-    fn barrier(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, barrier: Term) -> Result<Option<(Target, Target, Target)>, Unsupported> {
-        let Some((limit, _)) = self.word(path, todo, at, barrier, 0, 4)? else { return Ok(None) };
-        let Some((came, _)) = self.word(path, todo, at, barrier, 4, 4)? else { return Ok(None) };
-        let Some((turn, _)) = self.word(path, todo, at, barrier, 8, 1)? else { return Ok(None) };
+    fn barrier(
+        &mut self,
+        path: &mut Path,
+        at: At,
+        barrier: Term,
+    ) -> Result<Option<(Target, Target, Target)>, Unsupported> {
+        let Some((limit, _)) = self.word(path, at, barrier, 0, 4)? else { return Ok(None) };
+        let Some((came, _)) = self.word(path, at, barrier, 4, 4)? else { return Ok(None) };
+        let Some((turn, _)) = self.word(path, at, barrier, 8, 1)? else { return Ok(None) };
         Ok(Some((limit, came, turn)))
     }
 
-    fn barrier_wait(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, barrier: Term) -> Result<bool, Unsupported> {
+    fn barrier_wait(&mut self, path: &mut Path, at: At, barrier: Term) -> Result<bool, Unsupported> {
         if path.atomic > 0 {
             return Err(unsupported("a barrier in an atomic section", at.loc));
         }
         if !self.visible(path) {
             return Ok(false);
         }
-        let Some((limit, came, turn)) = self.barrier(path, todo, at, barrier)? else { return Ok(false) };
-        let now = self.get(path, todo, at, &turn, 8);
+        let Some((limit, came, turn)) = self.barrier(path, at, barrier)? else { return Ok(false) };
+        let now = self.get(path, at, &turn, 8);
         let mine = self.arrival(path.thread, &turn);
         if path.phase == 0 {
-            let (count, total) = (self.get(path, todo, at, &came, 32), self.get(path, todo, at, &limit, 32));
+            let (count, total) = (self.get(path, at, &came, 32), self.get(path, at, &limit, 32));
             let more = self.terms.add_constant(count, 1);
             let last = self.terms.eq(more, total);
             let zero = self.terms.number(0, 32);
@@ -425,7 +448,7 @@ impl Builder<'_> {
         symbol
     }
 
-    fn create(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, args: &[Term]) -> Result<bool, Unsupported> {
+    fn create(&mut self, path: &mut Path, at: At, args: &[Term]) -> Result<bool, Unsupported> {
         if path.thread.index() != 0 {
             return Err(unsupported("a thread that is created by another thread than main", at.loc));
         }
@@ -462,7 +485,7 @@ impl Builder<'_> {
             self.starts.push(start);
         }
         let handle = self.terms.number(child.index() as u64 + 1, 64);
-        let Some(target) = self.locate(path, todo, at, args[0], 8, "thread handle")? else { return Ok(false) };
+        let Some(target) = self.locate(path, at, args[0], 8, "thread handle")? else { return Ok(false) };
         self.touch(path, &target, true);
         self.write(path, &target, handle);
         let more = self.terms.number(before + 1, 32);
@@ -493,7 +516,7 @@ impl Builder<'_> {
         self.object(&format!("thread {}", thread.index()))
     }
 
-    fn join(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, args: &[Term]) -> Result<bool, Unsupported> {
+    fn join(&mut self, path: &mut Path, at: At, args: &[Term]) -> Result<bool, Unsupported> {
         if path.atomic > 0 {
             return Err(unsupported("a join in an atomic section", at.loc));
         }
@@ -508,13 +531,16 @@ impl Builder<'_> {
         path.joins = Some(thread);
         path.may_block = true;
         path.step(at.func, at.inst, StepKind::Join, at.loc);
-        path.words.push(format!("join {}", if thread.index() < self.starts.len() { self.thread_name(thread) } else { thread.to_string() }));
+        path.words.push(format!(
+            "join {}",
+            if thread.index() < self.starts.len() { self.thread_name(thread) } else { thread.to_string() }
+        ));
         let object = self.life(thread);
         path.accesses.push(Access { object, bytes: None, write: false });
         if self.terms.constant(args[1]) != Some(0) {
             let result = self.result_of(thread);
             let value = self.terms.var(result);
-            let Some(target) = self.locate(path, todo, at, args[1], 8, "thread result")? else { return Ok(false) };
+            let Some(target) = self.locate(path, at, args[1], 8, "thread result")? else { return Ok(false) };
             self.touch(path, &target, true);
             self.write(path, &target, value);
         }
@@ -537,10 +563,7 @@ impl Builder<'_> {
     /// The end of a thread; of the main function, that of the process.
     pub(super) fn end_thread(&mut self, path: &mut Path, at: At, result: Option<Term>) {
         path.step(at.func, at.inst, StepKind::Exit, at.loc);
-        let returns = matches!(
-            self.module.functions[at.func].insts[at.inst].kind,
-            selvedge_ir::InstKind::Ret { .. }
-        );
+        let returns = matches!(self.module.functions[at.func].insts[at.inst].kind, selvedge_ir::InstKind::Ret { .. });
         if path.thread.index() == 0 && returns {
             path.ending = Ending::Exit;
             return;

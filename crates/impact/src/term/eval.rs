@@ -65,8 +65,20 @@ fn binary(op: Op, a: u64, b: u64, bits: u8) -> u64 {
         Op::And => a & b,
         Op::Or => a | b,
         Op::Xor => a ^ b,
-        Op::Shl => if in_range { a << b } else { 0 },
-        Op::LShr => if in_range { a >> b } else { 0 },
+        Op::Shl => {
+            if in_range {
+                a << b
+            } else {
+                0
+            }
+        }
+        Op::LShr => {
+            if in_range {
+                a >> b
+            } else {
+                0
+            }
+        }
         Op::AShr => (signed(a, bits) >> b.min(63)) as u64,
     }
 }

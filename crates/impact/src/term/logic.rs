@@ -83,7 +83,8 @@ impl Terms {
             // Negations go to the outside.
             let (a, x) = self.without_negation(a);
             let (b, y) = self.without_negation(b);
-            let inner = if a == b { self.bool(false) } else { self.intern(Node::Binary(Op::Xor, a.min(b), a.max(b)), 1) };
+            let inner =
+                if a == b { self.bool(false) } else { self.intern(Node::Binary(Op::Xor, a.min(b), a.max(b)), 1) };
             return if x != y { self.not(inner) } else { inner };
         }
         self.intern(Node::Binary(Op::Xor, a.min(b), a.max(b)), bits)

@@ -17,7 +17,9 @@ impl Terms {
             Node::Extract(0, a) => format!("{} mod 2^{}", self.show(a, true), self.bits(term)),
             Node::Extract(low, a) => format!("{} >> {low} mod 2^{}", self.show(a, true), self.bits(term)),
             Node::Sum(constant, ref parts) => self.show_sum(constant, parts, self.bits(term)),
-            Node::Binary(op, a, b) => format!("{} {} {}", self.show(a, true), operator(op, self.bits(term)), self.show(b, true)),
+            Node::Binary(op, a, b) => {
+                format!("{} {} {}", self.show(a, true), operator(op, self.bits(term)), self.show(b, true))
+            }
             Node::Eq(a, b) => format!("{} == {}", self.show(a, true), self.show(b, true)),
             Node::Ult(a, b) => format!("{} <u {}", self.show(a, true), self.show(b, true)),
             Node::Slt(a, b) => format!("{} < {}", self.show(a, true), self.show(b, true)),
