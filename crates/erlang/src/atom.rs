@@ -56,6 +56,16 @@ impl Atom {
         TABLE.read().expect("no one panics with the table").names[self.0 as usize]
     }
 
+    /// Its number.
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The atom with a number that [`Atom::number`] gave.
+    pub fn from_number(number: usize) -> Atom {
+        Atom(u32::try_from(number).expect("the number of an atom"))
+    }
+
     /// `true` or `false`.
     pub fn from_bool(value: bool) -> Atom {
         if value { Atom::TRUE } else { Atom::FALSE }

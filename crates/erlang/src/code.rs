@@ -97,6 +97,19 @@ pub struct RemoteCall {
     pub dst: Dst,
 }
 
+/// A `fun` that is made.
+#[derive(Clone, Debug)]
+pub struct Lambda {
+    /// Its code.
+    pub code: CodeId,
+    /// Its name.
+    pub name: Atom,
+    /// How many arguments it takes.
+    pub arity: u8,
+    /// The values that it keeps.
+    pub captured: Box<[Operand]>,
+}
+
 /// An instruction.
 #[derive(Clone, Debug)]
 pub enum Instr {
@@ -110,12 +123,12 @@ pub enum Instr {
     Map(Reg, Operand, Box<[(MapOp, Operand, Operand)]>),
     /// A bit string.
     Bits(Reg, Box<[BuildSegment]>),
-    /// A `fun`: its code and the values that it keeps.
-    Closure(Reg, CodeId, Box<[Operand]>),
+    /// A `fun`.
+    Closure(Reg, Box<Lambda>),
     /// A call of a function whose code is known.
     Call(Dst, CodeId, Box<[Operand]>),
     /// A call of a native function without effects.
-    Native(Reg, Native, Box<[Operand]>, Atom),
+    Native(Reg, Native, Box<[Operand]>, (Atom, Atom)),
     /// A call by module and name.
     CallRemote(Box<RemoteCall>),
     /// A call whose module or name is computed.

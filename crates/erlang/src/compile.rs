@@ -9,7 +9,7 @@ mod pattern;
 
 use crate::atom::Atom;
 use crate::bif;
-use crate::code::{BuildSegment, Dst, Function, Handler, Instr, Operand, Pc, Reg, RemoteCall, Size};
+use crate::code::{BuildSegment, Dst, Function, Handler, Instr, Lambda, Operand, Pc, Reg, RemoteCall, Size};
 use crate::core::{CoreError, Expr, FunDef, Kind, LocalFn, Place, Segment, Var};
 use crate::term::{CodeId, Fun, Term};
 use rustc_hash::FxHashMap;
@@ -190,8 +190,9 @@ impl Compiler<'_> {
             }
             Kind::LocalFn(id) => {
                 let lifted = self.lifted.get(id).cloned().ok_or_else(|| CoreError("a label as a value".into()))?;
-                let captured = captured(body, &lifted.captures)?;
-                deliver_with(body, want, |reg| Instr::Closure(reg, lifted.code, captured));
+                let Lifted { code, captures, name, arity } = lifted;
+                let lambda = Lambda { code, name, arity, captured: captured(body, &captures)? };
+                deliver_with(body, want, |reg| Instr::Closure(reg, Box::new(lambda)));
             }
             Kind::Cons(head, tail) => {
                 let head = self.operand(body, head)?;
@@ -331,8 +332,9 @@ impl Compiler<'_> {
         let code = self.table.reserve();
         let compiled = self.function(name, definition, &captures)?;
         self.table.define(code, compiled);
-        let captured = captured(body, &captures)?;
-        deliver_with(body, want, |reg| Instr::Closure(reg, code, captured));
+        let arity = u8::try_from(definition.params.len()).map_err(|_| CoreError("too many arguments".into()))?;
+        let lambda = Lambda { code, name, arity, captured: captured(body, &captures)? };
+        deliver_with(body, want, |reg| Instr::Closure(reg, Box::new(lambda)));
         Ok(())
     }
 
@@ -446,7 +448,7 @@ impl Compiler<'_> {
             let operands = self.operands(body, args)?;
             let arity = u8::try_from(args.len()).map_err(|_| CoreError("too many arguments".into()))?;
             match bif::pure(*module, *name, arity) {
-                Some(native) => deliver_with(body, want, |reg| Instr::Native(reg, native, operands, *name)),
+                Some(native) => deliver_with(body, want, |reg| Instr::Native(reg, native, operands, (*module, *name))),
                 None => {
                     let (module, name) = (*module, *name);
                     call(body, want, |dst| {

@@ -3,7 +3,7 @@
 use crate::atom::Atom;
 use crate::bif::{Context, Flow, Raised};
 use crate::bit_syntax;
-use crate::code::{Dst, Instr, Operand, Pc, Reg, RemoteCall};
+use crate::code::{Dst, Instr, Lambda, Operand, Pc, Reg, RemoteCall};
 use crate::core::MapOp;
 use crate::core::Place;
 use crate::process::{Exception, Frame, Inbox, Process, stack_entry};
@@ -40,8 +40,8 @@ pub enum Problem {
     Unsupported(String),
     /// Code that cannot be loaded.
     Code(CodeError),
-    /// It makes more calls than it may before it comes to an Op.
-    Endless,
+    /// It makes more calls than it may before it comes to an Op: so many.
+    Endless(u64),
 }
 
 /// What to do between two instructions.
@@ -56,6 +56,8 @@ enum Next {
     Return(Term),
     /// An exception, with the native function that has raised it.
     Raise(Exception),
+    /// The end, whatever handlers there are.
+    Die(Term),
     /// Out.
     Leave(Event),
 }
@@ -74,16 +76,17 @@ pub fn run(system: &mut System, process: &mut Process) -> Event {
                 Ok(()) => step(process, &mut top),
                 Err(value) => return Event::Returned(value),
             },
+            Next::Die(reason) => return Event::Died(exception_here(&top, Atom::EXIT, reason)),
             Next::Raise(exception) => match unwind(&mut top, exception) {
                 Ok(()) => step(process, &mut top),
                 Err(exception) => return Event::Died(exception),
             },
             Next::Call(dst, code, args) => {
-                if process.fuel == 0 {
+                if process.calls == process.fuel {
                     process.top = Some(top);
-                    return Event::Problem(Problem::Endless);
+                    return Event::Problem(Problem::Endless(process.fuel));
                 }
-                process.fuel -= 1;
+                process.calls += 1;
                 match enter(system, &mut top, dst, code, args) {
                     Ok(()) => step(process, &mut top),
                     Err(error) => Next::Leave(Event::Problem(Problem::Code(error))),
@@ -292,21 +295,24 @@ fn named(
     match system.callee(module, name, arity) {
         Err(error) => Next::Leave(Event::Problem(Problem::Code(error))),
         Ok(Callee::Code(code)) => Next::Call(dst, code, args),
+        Ok(Callee::Pure(native)) => match native(&args) {
+            Ok(value) => result(process, top, dst, value),
+            Err(raised) => Next::Raise(native_exception(top, module, name, &args, *raised)),
+        },
         Ok(Callee::Native(bif)) => {
             let mut context = Context { system, process, top };
             let flow = bif(&mut context, &args);
             match flow {
-                Flow::Value(value) => match dst {
-                    Dst::Return => Next::Return(value),
-                    Dst::Reg(reg) => {
-                        Rc::make_mut(top).registers[usize::from(reg.0)] = value;
-                        step(process, top)
-                    }
-                },
+                Flow::Value(value) => result(process, top, dst, value),
                 Flow::Raise(raised) => Next::Raise(native_exception(top, module, name, &args, *raised)),
                 Flow::Exception(exception) => Next::Raise(*exception),
                 Flow::Call(function, args) => Next::Apply(dst, function, args),
                 Flow::CallNamed(module, name, args) => Next::Named(dst, module, name, args),
+                Flow::Exit(reason) => Next::Die(reason),
+                Flow::Restart(module, name, args) => {
+                    Rc::make_mut(top).parent = None;
+                    Next::Named(Dst::Return, module, name, args)
+                }
                 Flow::Ask(request) => Next::Leave(Event::Asks(request)),
                 Flow::Unsupported(what) => Next::Leave(Event::Problem(Problem::Unsupported(what))),
                 Flow::Problem(problem) => Next::Leave(Event::Problem(*problem)),
@@ -319,6 +325,17 @@ fn named(
         }
         Ok(Callee::Unsupported) => {
             Next::Leave(Event::Problem(Problem::Unsupported(format!("{module}:{name}/{arity}"))))
+        }
+    }
+}
+
+/// The result of a native function.
+fn result(process: &mut Process, top: &mut Rc<Frame>, dst: Dst, value: Term) -> Next {
+    match dst {
+        Dst::Return => Next::Return(value),
+        Dst::Reg(reg) => {
+            Rc::make_mut(top).registers[usize::from(reg.0)] = value;
+            step(process, top)
         }
     }
 }
@@ -374,11 +391,13 @@ fn step(process: &mut Process, top: &mut Rc<Frame>) -> Next {
                 Ok(bits) => set(frame, *dst, bits),
                 Err(reason) => raise!(Atom::ERROR, reason),
             },
-            Instr::Closure(dst, code, captured) => {
-                let captured = values(frame, captured).into();
-                set_closure(frame, *dst, *code, captured);
+            Instr::Closure(dst, lambda) => {
+                let Lambda { code, name, arity, captured } = &**lambda;
+                let captured = captured.iter().map(|operand| value(frame, operand)).collect();
+                let fun = Fun::Local { code: *code, module: function.module, name: *name, arity: *arity, captured };
+                set(frame, *dst, Term::Fun(Rc::new(fun)));
             }
-            Instr::Native(dst, native, args, name) => {
+            Instr::Native(dst, native, args, call) => {
                 let result = match &args[..] {
                     [a, b] => native(&[value(frame, a), value(frame, b)]),
                     [a] => native(&[value(frame, a)]),
@@ -388,7 +407,7 @@ fn step(process: &mut Process, top: &mut Rc<Frame>) -> Next {
                     Ok(result) => set(frame, *dst, result),
                     Err(raised) => {
                         let args = values(frame, args);
-                        return Next::Raise(native_exception(frame, Atom::ERLANG, *name, &args, *raised));
+                        return Next::Raise(native_exception(frame, call.0, call.1, &args, *raised));
                     }
                 }
             }
@@ -540,13 +559,6 @@ fn call_args(frame: &Frame, operands: &[Operand]) -> Vec<Term> {
     let mut args = Vec::with_capacity(operands.len() + 12);
     args.extend(operands.iter().map(|operand| value(frame, operand)));
     args
-}
-
-fn set_closure(frame: &mut Frame, dst: Reg, code: CodeId, captured: Box<[Term]>) {
-    // The name and arity of the function are found by its code when someone asks.
-    let module = frame.function.module;
-    let fun = Fun::Local { code, module, name: Atom::EMPTY, arity: 0, captured };
-    set(frame, dst, Term::Fun(Rc::new(fun)));
 }
 
 fn build_map(frame: &Frame, base: &Operand, pairs: &[(MapOp, Operand, Operand)]) -> Result<Term, Term> {

@@ -58,8 +58,10 @@ pub struct Process {
     pub references: u32,
     /// What its receive sees.
     pub inbox: Inbox,
-    /// How many calls it may still make before its next Op.
+    /// How many calls it may make between two Ops.
     pub fuel: u64,
+    /// How many it has made since the last.
+    pub calls: u64,
     /// Whether it traps exits, as it has last said.
     pub trap_exit: bool,
     /// Who started it, if someone did.
@@ -78,6 +80,7 @@ impl Process {
             references: 0,
             inbox: Inbox::Closed,
             fuel,
+            calls: 0,
             trap_exit: false,
             parent: None,
             output: None,

@@ -4,7 +4,7 @@
 //! depends on the schedule: going back does not undo it.
 
 use crate::atom::Atom;
-use crate::bif::{self, Bif};
+use crate::bif::{self, Bif, Native};
 use crate::code::Function;
 use crate::compile::{self, CodeTable};
 use crate::core::{self, CoreModule, Definition};
@@ -39,6 +39,8 @@ enum Code {
 pub enum Callee {
     /// To Erlang code.
     Code(CodeId),
+    /// To a native function without effects.
+    Pure(Native),
     /// To a native function.
     Native(Bif),
     /// Nowhere: there is no such function.
@@ -53,7 +55,6 @@ pub struct System {
     code: Vec<Code>,
     modules: FxHashMap<Atom, Option<Module>>,
     callees: FxHashMap<(Atom, Atom, u8), Callee>,
-    natives: FxHashMap<(Atom, Atom, u8), Bif>,
 }
 
 impl std::fmt::Debug for System {
@@ -86,7 +87,6 @@ impl System {
             code: Vec::new(),
             modules: FxHashMap::default(),
             callees: FxHashMap::default(),
-            natives: bif::natives(),
         }
     }
 
@@ -122,9 +122,10 @@ impl System {
         if let Some(callee) = self.callees.get(&key) {
             return Ok(*callee);
         }
-        let callee = match self.natives.get(&key) {
-            Some(bif) => Callee::Native(*bif),
-            None => self.find(module, name, arity)?,
+        let callee = match (bif::pure(module, name, arity), bif::effectful(module, name, arity)) {
+            (Some(native), _) => Callee::Pure(native),
+            (None, Some(bif)) => Callee::Native(bif),
+            (None, None) => self.find(module, name, arity)?,
         };
         self.callees.insert(key, callee);
         Ok(callee)

@@ -1,0 +1,5 @@
+//! ETS tables.
+
+use super::{Bif, Row};
+
+pub(super) const TABLE: &[Row<Bif>] = &[];
