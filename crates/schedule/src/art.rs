@@ -220,6 +220,26 @@ pub enum StepKind {
     Exit,
 }
 
+impl StepKind {
+    /// Whether it only serves to keep threads apart or to let them wait for each other. Under a schedule it has nothing
+    /// to do: footnote 4 of the paper. Trying a lock is not such an operation, since its result is looked at.
+    pub fn is_synchronisation(self) -> bool {
+        matches!(
+            self,
+            StepKind::Lock
+                | StepKind::Unlock
+                | StepKind::BarrierArrive
+                | StepKind::BarrierLeave
+                | StepKind::CondWait
+                | StepKind::CondWake
+                | StepKind::CondSignal
+                | StepKind::CondBroadcast
+                | StepKind::AtomicBegin
+                | StepKind::AtomicEnd
+        )
+    }
+}
+
 /// A read or write of a shared object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -126,7 +126,10 @@ fn node(art: &PublishedArt, id: NodeId, parents: &mut [usize]) -> Result<(), Art
     if node.infeasible && !node.edges.is_empty() {
         return Err(damaged(format!("{id} is never reached, but leads somewhere")));
     }
-    if node.edges.is_empty() && node.covered_by.is_none() && !node.infeasible {
+    let active =
+        |thread: crate::ThreadId| art.transitions_from(thread, node.locations[thread.index()]).next().is_some();
+    let leaf = node.edges.is_empty() && node.covered_by.is_none() && !node.infeasible;
+    if leaf && art.thread_ids().any(active) {
         return Err(damaged(format!("{id} leads nowhere")));
     }
     for (n, edge) in node.edges.iter().enumerate() {

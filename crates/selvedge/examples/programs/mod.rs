@@ -76,6 +76,19 @@ pub const PROGRAMS: &[Program] = &[
     wrong("lost wake-up", "deadlock", bugs::lost_wake_up),
 ];
 
+/// All programs, litmus tests included, by name.
+#[allow(dead_code, reason = "not all who include this need it")]
+pub fn all() -> Vec<(String, Box<dyn Fn() + Send + Sync>)> {
+    let litmus = litmus::LITMUS.iter().flat_map(|(name, test)| {
+        litmus::STYLES.map(|style| {
+            let body = move || drop(test(style));
+            (format!("{name}, {}", style.name), Box::new(body) as Box<dyn Fn() + Send + Sync>)
+        })
+    });
+    let programs = PROGRAMS.iter().map(|program| (program.name.to_owned(), Box::new(program.body) as Box<_>));
+    litmus.chain(programs).collect()
+}
+
 /// Runs this many threads, each with its number and what they share, to their end.
 pub fn threads<T: Send + Sync + 'static>(count: usize, shared: T, body: fn(usize, &T)) -> Arc<T> {
     let shared = Arc::new(shared);

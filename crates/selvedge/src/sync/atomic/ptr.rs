@@ -71,7 +71,9 @@ impl<T> AtomicPtr<T> {
         AtomicPtr { word: Word::fixed(8, 0), first: StdPtr::new(pointer) }
     }
 
+    // Never inlined, for the same reason as `runtime::perform`.
     #[track_caller]
+    #[inline(never)]
     fn access(&self, order: Order, kind: AccessKind, at: At) -> *mut T {
         let first = || name(self.first.load(Ordering::Relaxed).expose_provenance(), FIRST, at);
         let addr = self.word.addr_with(first);
