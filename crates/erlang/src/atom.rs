@@ -106,16 +106,23 @@ impl fmt::Display for Atom {
     }
 }
 
-const RESERVED: &[&str] = &[
-    "after", "and", "andalso", "band", "begin", "bnot", "bor", "bsl", "bsr", "bxor", "case", "catch", "cond", "div", "end",
-    "fun", "if", "let", "not", "of", "or", "orelse", "receive", "rem", "try", "when", "xor",
+/// Words that are no atoms without quotes.
+pub const RESERVED: &[&str] = &[
+    "after", "and", "andalso", "band", "begin", "bnot", "bor", "bsl", "bsr", "bxor", "case", "catch", "cond", "div",
+    "end", "fun", "if", "let", "not", "of", "or", "orelse", "receive", "rem", "try", "when", "xor",
 ];
 
 fn is_plain(name: &str) -> bool {
     let mut chars = name.chars();
     let lower = |c: char| c.is_ascii_lowercase() || (('\u{df}'..='\u{ff}').contains(&c) && c != '\u{f7}');
     let first = chars.next().is_some_and(lower);
-    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '@' || lower(c) || ('\u{c0}'..='\u{de}').contains(&c) && c != '\u{d7}';
+    let letter = |c: char| {
+        c.is_ascii_alphanumeric()
+            || c == '_'
+            || c == '@'
+            || lower(c)
+            || ('\u{c0}'..='\u{de}').contains(&c) && c != '\u{d7}'
+    };
     first && chars.all(letter) && !RESERVED.contains(&name)
 }
 

@@ -111,8 +111,7 @@ type Row<F> = (&'static str, &'static str, u8, F);
 type Table<F> = FxHashMap<(Atom, Atom, u8), F>;
 
 static PURE: LazyLock<Table<Native>> = LazyLock::new(|| {
-    let parts =
-        [arithmetic::TABLE, binaries::TABLE, conversion::TABLE, lists::TABLE, maps::TABLE, terms::TABLE];
+    let parts = [arithmetic::TABLE, binaries::TABLE, conversion::TABLE, lists::TABLE, maps::TABLE, terms::TABLE];
     table(&parts)
 });
 

@@ -181,6 +181,13 @@ pub enum Instr {
     Unknown(Atom),
 }
 
+impl Instr {
+    /// Whether a process may wait here for a message.
+    pub fn is_receive(&self) -> bool {
+        matches!(self, Instr::PeekMessage(..) | Instr::WaitTimeout(..))
+    }
+}
+
 /// A range of instructions whose exceptions are caught.
 #[derive(Clone, Debug)]
 pub struct Handler {
@@ -213,6 +220,8 @@ pub struct Function {
     pub places: Box<[Place]>,
     /// Innermost first.
     pub handlers: Box<[Handler]>,
+    /// Where its receives are, and their patterns as text.
+    pub receives: Box<[(Pc, String)]>,
     /// Where the function itself stands.
     pub place: Place,
 }

@@ -6,6 +6,7 @@
 
 mod free;
 mod pattern;
+mod receive;
 
 use crate::atom::Atom;
 use crate::bif;
@@ -53,13 +54,7 @@ enum Want {
 type Result<T> = std::result::Result<T, CoreError>;
 
 /// Compiles a function of a module into its place.
-pub fn function(
-    table: &mut dyn CodeTable,
-    module: Atom,
-    name: Atom,
-    code: CodeId,
-    definition: &FunDef,
-) -> Result<()> {
+pub fn function(table: &mut dyn CodeTable, module: Atom, name: Atom, code: CodeId, definition: &FunDef) -> Result<()> {
     let mut compiler = Compiler { table, module, lifted: FxHashMap::default() };
     let compiled = compiler.function(name, definition, &[])?;
     compiler.table.define(code, compiled);
@@ -82,6 +77,7 @@ struct Body {
     next: u16,
     most: u16,
     labels: FxHashMap<LocalFn, Label>,
+    receives: Vec<(Pc, String)>,
     place: Place,
 }
 
@@ -145,6 +141,7 @@ impl Compiler<'_> {
             next: 0,
             most: 0,
             labels: FxHashMap::default(),
+            receives: Vec::new(),
             place: definition.body.place,
         };
         for var in definition.params.iter().chain(captures) {
@@ -156,11 +153,13 @@ impl Compiler<'_> {
             module: self.module,
             name,
             arity: u8::try_from(arity).map_err(|_| CoreError(format!("{name} has more than 255 arguments")))?,
-            captured: u8::try_from(captures.len()).map_err(|_| CoreError(format!("{name} has more than 255 variables")))?,
+            captured: u8::try_from(captures.len())
+                .map_err(|_| CoreError(format!("{name} has more than 255 variables")))?,
             registers: body.most,
             code: body.code.into(),
             places: body.places.into(),
             handlers: body.handlers.into(),
+            receives: body.receives.into(),
             place: definition.body.place,
         })
     }
@@ -222,6 +221,10 @@ impl Compiler<'_> {
             Kind::Values(values) => self.values(body, values, want)?,
             Kind::Let(vars, arg, then) => {
                 let regs: Vec<Reg> = vars.iter().map(|_| body.fresh()).collect();
+                if let Some((place, patterns)) = receive::of(arg, then) {
+                    body.place = place;
+                    body.receives.push((body.here(), patterns));
+                }
                 self.expr(body, arg, &Want::Regs(regs.clone()))?;
                 body.registers.extend(vars.iter().copied().zip(regs));
                 self.expr(body, then, want)?;
@@ -373,13 +376,7 @@ impl Compiler<'_> {
         captures
     }
 
-    fn labels(
-        &mut self,
-        body: &mut Body,
-        definitions: &[(LocalFn, FunDef)],
-        then: &Expr,
-        want: &Want,
-    ) -> Result<()> {
+    fn labels(&mut self, body: &mut Body, definitions: &[(LocalFn, FunDef)], then: &Expr, want: &Want) -> Result<()> {
         let over = body.jump_later();
         let mut params = Vec::new();
         for (_, definition) in definitions {

@@ -480,9 +480,7 @@ impl Reader {
         Ok(match (tag, fields) {
             ("c_var", _) => Pattern::Var(self.bind(term)?),
             ("c_literal", [_, value]) => Pattern::Literal(value.clone()),
-            ("c_cons", [_, head, tail]) => {
-                Pattern::Cons(Box::new(self.pattern(head)?), Box::new(self.pattern(tail)?))
-            }
+            ("c_cons", [_, head, tail]) => Pattern::Cons(Box::new(self.pattern(head)?), Box::new(self.pattern(tail)?)),
             ("c_tuple", [_, elements]) => {
                 Pattern::Tuple(items(elements)?.iter().map(|element| self.pattern(element)).collect::<Result<_>>()?)
             }

@@ -44,7 +44,8 @@ fn write(term: &Term, f: &mut fmt::Formatter<'_>, pretty: bool) -> fmt::Result {
         }
         Term::Bits(bits) => {
             let bytes = bits.to_bytes();
-            if pretty && bits.is_binary() && !bytes.is_empty() && bytes.iter().all(|&byte| printable(char::from(byte))) {
+            if pretty && bits.is_binary() && !bytes.is_empty() && bytes.iter().all(|&byte| printable(char::from(byte)))
+            {
                 let text: String = bytes.iter().map(|&byte| char::from(byte)).collect();
                 return write!(f, "<<{}>>", quoted(&text));
             }
@@ -138,9 +139,19 @@ mod tests {
     #[test]
     fn floats_are_shown_as_the_run_time_system_shows_them() {
         let cases = [
-            (1000.0, "1.0e3"), (100.0, "100.0"), (0.0001, "0.0001"), (1.5e-5, "1.5e-5"), (123_456.0, "123456.0"),
-            (1.0e20, "1.0e20"), (9_007_199_254_740_991.0, "9007199254740991.0"), (9_007_199_254_740_992.0, "9.007199254740992e15"),
-            (-0.0, "-0.0"), (5.0e-324, "5.0e-324"), (120_000.0, "1.2e5"), (1_234_500_000.0, "1.2345e9"), (0.00123, "0.00123"),
+            (1000.0, "1.0e3"),
+            (100.0, "100.0"),
+            (0.0001, "0.0001"),
+            (1.5e-5, "1.5e-5"),
+            (123_456.0, "123456.0"),
+            (1.0e20, "1.0e20"),
+            (9_007_199_254_740_991.0, "9007199254740991.0"),
+            (9_007_199_254_740_992.0, "9.007199254740992e15"),
+            (-0.0, "-0.0"),
+            (5.0e-324, "5.0e-324"),
+            (120_000.0, "1.2e5"),
+            (1_234_500_000.0, "1.2345e9"),
+            (0.00123, "0.00123"),
         ];
         for (value, shown) in cases {
             assert_eq!(shortest_float(value), shown);

@@ -226,13 +226,7 @@ fn unwind(top: &mut Rc<Frame>, exception: Exception) -> Result<(), Exception> {
     }
 }
 
-fn enter(
-    system: &mut System,
-    top: &mut Rc<Frame>,
-    dst: Dst,
-    code: CodeId,
-    args: Vec<Term>,
-) -> Result<(), CodeError> {
+fn enter(system: &mut System, top: &mut Rc<Frame>, dst: Dst, code: CodeId, args: Vec<Term>) -> Result<(), CodeError> {
     let function = system.function(code)?;
     match dst {
         Dst::Reg(_) => {

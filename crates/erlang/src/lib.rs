@@ -16,7 +16,7 @@
 //! | `bif.rs`, `bif/` | native functions |
 //! | `evaluate.rs` | one call, without other processes |
 //! | `request.rs` | what a process asks of the engine |
-//! | `table.rs` | ETS tables |
+//! | `table.rs`, `ets.rs`, `match_spec.rs` | ETS tables, what is done with them, match specifications |
 //! | `machine.rs` | processes as the engine sees them |
 //! | `report.rs` | what went wrong, in words and source places |
 //! | `entry.rs` | what is run: an option's text, or the functions that a module exports |
@@ -29,11 +29,14 @@ pub mod code;
 pub mod compile;
 pub mod core;
 pub mod display;
+pub mod entry;
 pub mod etf;
+pub mod ets;
 pub mod evaluate;
 pub mod interp;
 pub mod loader;
 pub mod machine;
+pub mod match_spec;
 pub mod order;
 pub mod process;
 pub mod report;

@@ -89,8 +89,27 @@ pub struct Sources {
 
 /// Modules that are often needed together: made at once when the first of them is.
 const COMMON: &[&str] = &[
-    "lists", "maps", "gen", "gen_server", "gen_statem", "gen_event", "supervisor", "proc_lib", "sys", "timer", "proplists",
-    "queue", "sets", "ordsets", "orddict", "dict", "string", "io_lib", "gb_trees", "gb_sets", "rand",
+    "lists",
+    "maps",
+    "gen",
+    "gen_server",
+    "gen_statem",
+    "gen_event",
+    "supervisor",
+    "proc_lib",
+    "sys",
+    "timer",
+    "proplists",
+    "queue",
+    "sets",
+    "ordsets",
+    "orddict",
+    "dict",
+    "string",
+    "io_lib",
+    "gb_trees",
+    "gb_sets",
+    "rand",
 ];
 
 /// The program that `erl` runs. Its arguments: a directory for what it writes, then `compile` with options and files, or

@@ -40,6 +40,21 @@ pub struct Settings {
     pub keep_output: bool,
 }
 
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            module: Atom::UNDEFINED,
+            function: Atom::new("test"),
+            args: Vec::new(),
+            fuel: 10_000_000,
+            after_timeout: Some(5000),
+            servers: Vec::new(),
+            expected_exits: Vec::new(),
+            keep_output: false,
+        }
+    }
+}
+
 #[derive(Clone)]
 struct Slot {
     status: Status,
@@ -47,6 +62,8 @@ struct Slot {
     request: Request,
     /// What it was started with, for people.
     label: Rc<str>,
+    /// The exception by which it ends, if that is an error.
+    crash: Option<Rc<Exception>>,
 }
 
 /// A program being run.
@@ -174,7 +191,7 @@ impl Machine {
     fn absent(&self) -> Slot {
         let process = Process::new(Pid(0), 0);
         let request = Request { op: Op::Exit { reason: Reason::Normal }, then: Then::Nothing };
-        Slot { status: Status::Absent, process, request, label: "".into() }
+        Slot { status: Status::Absent, process, request, label: "".into(), crash: None }
     }
 
     /// Starts a process and runs it to its first Op.
@@ -191,6 +208,7 @@ impl Machine {
         let slot = &mut self.slots[index];
         slot.status = Status::Ready;
         slot.label = label;
+        slot.crash = None;
         slot.process = process;
         let event = first_event(self.system.get_mut(), &mut slot.process, child);
         self.advance(index, event)
@@ -213,8 +231,12 @@ impl Machine {
                     return Ok(());
                 }
                 Event::Died(exception) => {
-                    slot.request = exit_request(exception.exit_reason());
-                    return self.died(index, &exception);
+                    let reason = exception.exit_reason();
+                    if !is_expected(&reason, &self.settings.expected_exits) {
+                        slot.crash = Some(Rc::new(exception));
+                    }
+                    slot.request = exit_request(reason);
+                    return Ok(());
                 }
                 Event::Receives => match receive(system, &slot.process, self.settings.after_timeout) {
                     Ok(Some(request)) => {
@@ -238,12 +260,13 @@ impl Machine {
         }
     }
 
-    fn died(&mut self, index: usize, exception: &Exception) -> Result<(), Stop> {
-        if is_expected(&exception.exit_reason(), &self.settings.expected_exits) {
-            return Ok(());
-        }
+    /// The violation that the end of a process is, if it is one.
+    fn crash(&mut self, index: usize) -> Result<(), Stop> {
         let name = self.shown_name(index);
-        Err(report::crash(self.system.get_mut(), &name, exception))
+        match &self.slots[index].crash {
+            Some(exception) => Err(report::crash(self.system.get_mut(), &name, exception)),
+            None => Ok(()),
+        }
     }
 
     fn shown_name(&self, index: usize) -> String {
@@ -337,11 +360,7 @@ fn first_call(system: &mut System, child: &Child) -> Result<Option<FirstCall>, i
 }
 
 /// The request of a process that has come to a receive; none if its timeout is no time.
-fn receive(
-    system: &mut System,
-    process: &Process,
-    forever: Option<u64>,
-) -> Result<Option<Request>, interp::Problem> {
+fn receive(system: &mut System, process: &Process, forever: Option<u64>) -> Result<Option<Request>, interp::Problem> {
     let mut probe = process.clone();
     probe.inbox = Inbox::ProbeTimeout;
     let time = match interp::run(system, &mut probe) {
@@ -459,12 +478,20 @@ impl selvedge_messages::Machine for Machine {
         Rc::make_mut(op).perform(&mut self.tables, slot.process.pid)
     }
 
-    fn ended(&mut self, pid: selvedge_messages::Pid, _: &Reason<Term>) -> Result<Option<Effect>, Stop> {
+    fn ended(&mut self, pid: selvedge_messages::Pid, reason: &Reason<Term>) -> Result<Option<Effect>, Stop> {
         let index = pid.index();
         self.save(index);
         let slot = &mut self.slots[index];
         slot.status = Status::Ended;
         slot.process.top = None;
+        if index == 0 {
+            // The first process is the test: it must not be ended by others either.
+            let reason = reason_term(reason);
+            if slot.crash.is_none() && !is_expected(&reason, &self.settings.expected_exits) {
+                return Err(report::ended_by_signal(self.system.get_mut(), &reason));
+            }
+            self.crash(index)?;
+        }
         if self.tables.owns_any(erlang_pid(pid)) {
             if !self.marks.is_empty() {
                 self.undo.push(Undo::Tables(self.tables.clone()));
@@ -472,6 +499,10 @@ impl selvedge_messages::Machine for Machine {
             return Ok(Some(self.tables.owner_ended(erlang_pid(pid))));
         }
         Ok(None)
+    }
+
+    fn unattended(&mut self, pid: selvedge_messages::Pid, _: &Reason<Term>) -> Result<(), Stop> {
+        if pid.index() == 0 { Ok(()) } else { self.crash(pid.index()) }
     }
 
     fn accepts(&self, predicate: &Rc<Process>, message: &Message<Machine>) -> bool {
@@ -527,6 +558,12 @@ impl selvedge_messages::Machine for Machine {
             Some(slot) => report::place(&self.system.borrow(), &slot.process),
             None => SourceSpan::default(),
         }
+    }
+
+    fn waits_for(&self, pid: selvedge_messages::Pid) -> String {
+        let top = self.slots.get(pid.index()).and_then(|slot| slot.process.top.as_ref());
+        let receive = top.and_then(|top| top.function.receives.iter().find(|(pc, _)| *pc == top.pc));
+        receive.map_or_else(String::new, |(_, patterns)| patterns.clone())
     }
 
     fn show_message(&self, message: &Message<Machine>) -> String {

@@ -130,10 +130,9 @@ fn order_lists(a: &Term, b: &Term, numbers: Numbers) -> Ordering {
 
 /// By size, then by keys (always exactly), then by values.
 fn order_maps(a: &Map, b: &Map, numbers: Numbers) -> Ordering {
-    a.len()
-        .cmp(&b.len())
-        .then_with(|| a.keys().cmp(b.keys()))
-        .then_with(|| a.values().zip(b.values()).map(|(a, b)| order(a, b, numbers)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal))
+    a.len().cmp(&b.len()).then_with(|| a.keys().cmp(b.keys())).then_with(|| {
+        a.values().zip(b.values()).map(|(a, b)| order(a, b, numbers)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+    })
 }
 
 fn order_funs(a: &Fun, b: &Fun) -> Ordering {
@@ -158,8 +157,20 @@ fn order_numbers(a: &Term, b: &Term, numbers: Numbers) -> Ordering {
         (_, Term::Float(float)) => order_with_float(a, *float, numbers),
         (Term::Big(a), Term::Big(b)) => a.cmp(b),
         // A big integer is beyond all small ones, on its side of zero.
-        (Term::Big(a), _) => if a.is_negative() { Ordering::Less } else { Ordering::Greater },
-        (_, Term::Big(b)) => if b.is_negative() { Ordering::Greater } else { Ordering::Less },
+        (Term::Big(a), _) => {
+            if a.is_negative() {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            }
+        }
+        (_, Term::Big(b)) => {
+            if b.is_negative() {
+                Ordering::Greater
+            } else {
+                Ordering::Less
+            }
+        }
         (Term::Int(a), Term::Int(b)) => a.cmp(b),
         _ => unreachable!("both are numbers"),
     }
@@ -169,7 +180,8 @@ fn order_numbers(a: &Term, b: &Term, numbers: Numbers) -> Ordering {
 fn order_with_float(integer: &Term, float: f64, numbers: Numbers) -> Ordering {
     const EXACT: i64 = 1 << 53;
     let by_value = match integer {
-        Term::Int(value) if (-EXACT..=EXACT).contains(value) => {
+        Term::Int(value) if (-EXACT..=EXACT).contains(value) =>
+        {
             #[allow(clippy::cast_precision_loss)]
             (*value as f64).partial_cmp(&float).expect("floats are finite")
         }
@@ -218,7 +230,10 @@ mod tests {
         assert_ne!(Term::Int(1), Term::Float(1.0));
         assert_eq!(compare(&Term::Int((1 << 53) + 1), &Term::Float(9_007_199_254_740_992.0)), Ordering::Greater);
         let big = Term::integer(BigInt::from(10).pow(30));
-        assert_eq!(compare(&big, &Term::Float(1.0e30)), BigInt::from(10).pow(30).cmp(&BigInt::from_f64(1.0e30).unwrap()));
+        assert_eq!(
+            compare(&big, &Term::Float(1.0e30)),
+            BigInt::from(10).pow(30).cmp(&BigInt::from_f64(1.0e30).unwrap())
+        );
         assert_eq!(compare(&big, &Term::Float(f64::MAX)), Ordering::Less);
     }
 

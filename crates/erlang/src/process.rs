@@ -4,7 +4,7 @@
 //! copied goes on, it copies the one frame that it changes.
 
 use crate::atom::Atom;
-use crate::code::{Function, Pc};
+use crate::code::{Function, Instr, Pc};
 use crate::core::Place;
 use crate::term::{Map, Pid, Ref, Term};
 use std::rc::Rc;
@@ -23,9 +23,11 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Where the instruction before the next one stands: the call that has not returned.
+    /// Where the instruction before the next one stands: the call that has not returned. A receive that waits is the next
+    /// instruction.
     pub fn place(&self) -> Place {
-        let index = (self.pc.0 as usize).saturating_sub(1);
+        let waits = self.function.code.get(self.pc.0 as usize).is_some_and(Instr::is_receive);
+        let index = if waits { self.pc.0 as usize } else { (self.pc.0 as usize).saturating_sub(1) };
         self.function.places.get(index).copied().unwrap_or(self.function.place)
     }
 }
@@ -108,7 +110,7 @@ impl Process {
 }
 
 /// `{Module, Function, Arity, [{file, File}, {line, Line}]}`
-fn entry(frame: &Frame) -> Term {
+pub fn entry(frame: &Frame) -> Term {
     let function = &frame.function;
     let arity = Term::Int(i64::from(function.arity));
     stack_entry(function.module, function.name, arity, frame.place())

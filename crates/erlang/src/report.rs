@@ -33,7 +33,8 @@ pub fn problem(system: &System, process: &Process, problem: &Problem) -> Stop {
         Problem::Unsupported(feature) => Stop::Unsupported(Box::new(Unsupported { feature: feature.clone(), place })),
         Problem::Code(error) => Stop::Unsupported(Box::new(Unsupported { feature: error.to_string(), place })),
         Problem::Endless(calls) => {
-            let what = format!("a process to {calls} calls between two operations that others could notice, at {place}");
+            let what =
+                format!("a process to {calls} calls between two operations that others could notice, at {place}");
             Stop::Bound(Box::new(Bound { kind: BoundKind::Local { instructions: *calls }, what, place }))
         }
     }
@@ -58,6 +59,16 @@ pub fn crash(system: &System, name: &str, exception: &Exception) -> Stop {
         word.push_str("called from here");
     }
     Stop::Violation(Box::new(Violation { kind, message, places }))
+}
+
+/// The first process is ended by an exit signal; a reason with a stack trace tells where it comes from.
+pub fn ended_by_signal(system: &System, reason: &Term) -> Stop {
+    let (shown, places) = match reason.as_tuple() {
+        Some([what, trace @ Term::Cons(_)]) => (what, trace.items().filter_map(|e| user_place(system, e)).collect()),
+        _ => (reason, Vec::new()),
+    };
+    let message = format!("process main is ended by an exit signal: {shown}");
+    Stop::Violation(Box::new(Violation { kind: ViolationKind::Abort, message, places }))
 }
 
 /// The reason, with the function that it is about if the reason does not say.

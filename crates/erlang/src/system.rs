@@ -82,12 +82,7 @@ pub enum CodeError {
 impl System {
     /// No code but the native functions.
     pub fn new(loader: Box<dyn Loader>) -> System {
-        System {
-            loader,
-            code: Vec::new(),
-            modules: FxHashMap::default(),
-            callees: FxHashMap::default(),
-        }
+        System { loader, code: Vec::new(), modules: FxHashMap::default(), callees: FxHashMap::default() }
     }
 
     /// A module, loaded now if it was not; none if there is no such module.

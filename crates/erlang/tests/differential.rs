@@ -3,7 +3,7 @@
 
 use selvedge_erlang::atom::Atom;
 use selvedge_erlang::etf;
-use selvedge_erlang::evaluate::evaluate;
+use selvedge_erlang::evaluate::{NoValue, evaluate};
 use selvedge_erlang::loader::{Otp, Sources};
 use selvedge_erlang::system::System;
 use selvedge_erlang::term::Term;
@@ -57,6 +57,14 @@ fn agree(name: &str, text: &str) {
             Ok(value) if value == expected => {}
             Ok(value) => {
                 let _ = writeln!(wrong, "{expression}\n    is   {value}\n    erl: {expected}");
+            }
+            Err(NoValue::Problem(problem, trace)) => {
+                let trace = Term::list(trace);
+                let _ = writeln!(wrong, "{expression}\n    {problem:?} in {trace}\n    erl: {expected}");
+            }
+            Err(NoValue::NeedsEngine(trace)) => {
+                let trace = Term::list(trace);
+                let _ = writeln!(wrong, "{expression}\n    needs the engine in {trace}\n    erl: {expected}");
             }
             Err(other) => {
                 let _ = writeln!(wrong, "{expression}\n    fails {other:?}\n    erl: {expected}");

@@ -80,7 +80,8 @@ fn binary(term: &Term) -> Result<&Bits, Box<Raised>> {
 fn part(source: &Term, start: &Term, length: &Term) -> Pure {
     let bits = binary(source)?;
     let (Some(start), Some(length)) = (start.as_int(), length.as_int()) else { return badarg() };
-    let (from, to) = if length < 0 { (start.saturating_add(length), start) } else { (start, start.saturating_add(length)) };
+    let (from, to) =
+        if length < 0 { (start.saturating_add(length), start) } else { (start, start.saturating_add(length)) };
     match (usize::try_from(from), usize::try_from(to)) {
         (Ok(from), Ok(to)) if to <= bits.len() / 8 => Ok(Term::Bits(Rc::new(bits.slice(from * 8, (to - from) * 8)))),
         _ => badarg(),

@@ -4,6 +4,7 @@ use super::{Bif, Context, Flow, Pure, Raised, Row, badarg};
 use crate::atom::Atom;
 use crate::process::Exception;
 use crate::term::{Fun, Term};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 pub(super) const TABLE: &[Row<Bif>] = &[
@@ -82,7 +83,8 @@ pub(super) const TABLE: &[Row<Bif>] = &[
     ("erlang", "is_builtin", 3, |_, args| match (&args[0], &args[1], args[2].as_count()) {
         (Term::Atom(module), Term::Atom(name), Some(arity)) => {
             let arity = u8::try_from(arity).unwrap_or(u8::MAX);
-            let known = super::pure(*module, *name, arity).is_some() || super::effectful(*module, *name, arity).is_some();
+            let known =
+                super::pure(*module, *name, arity).is_some() || super::effectful(*module, *name, arity).is_some();
             Flow::Value(Term::bool(known))
         }
         _ => badarg().into(),
@@ -94,6 +96,8 @@ pub(super) const TABLE: &[Row<Bif>] = &[
             false => Term::tuple([Term::Atom(Atom::ERROR), Term::atom("nofile")]),
         })
     }),
+    // Modules are loaded when they are called.
+    ("code", "ensure_modules_loaded", 1, |_, _| Flow::Value(Term::Atom(Atom::OK))),
     ("erlang", "get_module_info", 1, |context, args| module_info(context, args, None)),
     ("erlang", "get_module_info", 2, |context, args| module_info(context, args, args[1].as_atom())),
     ("erlang", "garbage_collect", 0, |_, _| Flow::Value(Term::bool(true))),
@@ -112,6 +116,9 @@ pub(super) const TABLE: &[Row<Bif>] = &[
     }),
     ("binary", "matches", 3, |_, args| without_options("matches", args)),
     ("binary", "match", 3, |_, args| without_options("match", args)),
+    ("persistent_term", "get", 2, |_, args| Flow::Value(args[1].clone())),
+    ("io", "printable_range", 0, |_, _| Flow::Value(Term::atom("latin1"))),
+    ("erlang", "phash", 2, phash),
     ("application", "get_env", 2, |_, _| Flow::Value(Term::Atom(Atom::UNDEFINED))),
     ("application", "get_env", 3, |_, args| Flow::Value(args[2].clone())),
 ];
@@ -186,7 +193,8 @@ fn module_info(context: &mut Context<'_>, args: &[Term], item: Option<Atom>) -> 
     let function = |(name, arity): &(Atom, u8)| Term::tuple([Term::Atom(*name), Term::Int(i64::from(*arity))]);
     let exports = Term::list(module.exports.iter().map(function));
     let attribute = |(key, value): &(Term, Term)| Term::tuple([key.clone(), value.clone()]);
-    let hidden = |(key, _): &&(Term, Term)| !matches!(key.as_atom().map(Atom::name), Some("file" | "spec" | "type" | "record"));
+    let hidden =
+        |(key, _): &&(Term, Term)| !matches!(key.as_atom().map(Atom::name), Some("file" | "spec" | "type" | "record"));
     let attributes = Term::list(module.attributes.iter().filter(hidden).map(attribute).collect::<Vec<_>>());
     match item.map(Atom::name) {
         Some("exports") => Flow::Value(exports),
@@ -219,4 +227,16 @@ fn without_options(name: &str, args: &[Term]) -> Flow {
         (Term::Nil, Some(native)) => native(&args[..2]).into(),
         _ => Flow::Unsupported(format!("binary:{name}/3 with options")),
     }
+}
+
+/// A hash for the tables of `sets` and `dict`, whose order nobody may rely on. Elsewhere the very number may matter.
+fn phash(context: &mut Context<'_>, args: &[Term]) -> Flow {
+    if !matches!(context.top.function.module.name(), "sets" | "dict") {
+        return Flow::Unsupported("erlang:phash/2".into());
+    }
+    let Some(range) = args[1].as_count().filter(|range| *range > 0) else { return badarg().into() };
+    let mut hasher = rustc_hash::FxHasher::default();
+    // Atoms hash by name: their numbers depend on what was loaded before.
+    args[0].to_string().hash(&mut hasher);
+    Flow::Value(Term::count(hasher.finish() as usize % range + 1))
 }

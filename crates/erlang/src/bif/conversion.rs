@@ -77,9 +77,7 @@ pub(super) const TABLE: &[Row<Native>] = &[
         Ok(Term::list_with_tail(bytes, tail))
     }),
     ("erlang", "term_to_binary", 1, |args| etf::encode(&args[0]).map_or_else(badarg, |bytes| Ok(Term::binary(&bytes)))),
-    ("erlang", "binary_to_term", 1, |args| {
-        etf::decode(&binary(&args[0])?.to_bytes()).map_or_else(|_| badarg(), Ok)
-    }),
+    ("erlang", "binary_to_term", 1, |args| etf::decode(&binary(&args[0])?.to_bytes()).map_or_else(|_| badarg(), Ok)),
     ("erlang", "external_size", 1, |args| {
         etf::encode(&args[0]).map_or_else(badarg, |bytes| Ok(Term::count(bytes.len())))
     }),
@@ -94,6 +92,10 @@ pub(super) const TABLE: &[Row<Native>] = &[
     ("erlang", "fun_to_list", 1, |args| match &args[0] {
         Term::Fun(_) => Ok(Term::string(&args[0].to_string())),
         _ => badarg(),
+    }),
+    // The library asks the run-time system's environment which words further features reserve.
+    ("erl_scan", "reserved_word", 1, |args| {
+        Ok(Term::bool(args[0].as_atom().is_some_and(|atom| crate::atom::RESERVED.contains(&atom.name()))))
     }),
     ("unicode", "characters_to_list", 1, |args| characters(&args[0]).map(|text| Term::string(&text))),
     ("unicode", "characters_to_list", 2, |args| characters(&args[0]).map(|text| Term::string(&text))),
@@ -124,7 +126,10 @@ fn existing_atom(name: &str) -> Pure {
 }
 
 fn base(term: &Term) -> Result<u32, Box<super::Raised>> {
-    term.as_int().and_then(|base| u32::try_from(base).ok()).filter(|base| (2..=36).contains(base)).map_or_else(badarg, Ok)
+    term.as_int()
+        .and_then(|base| u32::try_from(base).ok())
+        .filter(|base| (2..=36).contains(base))
+        .map_or_else(badarg, Ok)
 }
 
 fn digits(number: &Term, radix: &Term) -> Result<String, Box<super::Raised>> {

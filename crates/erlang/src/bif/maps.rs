@@ -18,21 +18,27 @@ pub(super) const TABLE: &[Row<Native>] = &[
         Ok(found.map_or(Term::Atom(Atom::ERROR), |value| Term::tuple([Term::Atom(Atom::OK), value.clone()])))
     }),
     ("maps", "new", 0, |_| Ok(Term::map(Map::new()))),
-    ("maps", "put", 3, |args| changed(&args[2], |map| {
-        map.insert(args[0].clone(), args[1].clone());
-        Ok(())
-    })),
-    ("maps", "update", 3, |args| changed(&args[2], |map| match map.get_mut(&args[0]) {
-        Some(value) => {
-            *value = args[1].clone();
+    ("maps", "put", 3, |args| {
+        changed(&args[2], |map| {
+            map.insert(args[0].clone(), args[1].clone());
             Ok(())
-        }
-        None => error_with(Atom::BADKEY, &args[0]),
-    })),
-    ("maps", "remove", 2, |args| changed(&args[1], |map| {
-        map.remove(&args[0]);
-        Ok(())
-    })),
+        })
+    }),
+    ("maps", "update", 3, |args| {
+        changed(&args[2], |map| match map.get_mut(&args[0]) {
+            Some(value) => {
+                *value = args[1].clone();
+                Ok(())
+            }
+            None => error_with(Atom::BADKEY, &args[0]),
+        })
+    }),
+    ("maps", "remove", 2, |args| {
+        changed(&args[1], |map| {
+            map.remove(&args[0]);
+            Ok(())
+        })
+    }),
     ("maps", "take", 2, |args| match map(&args[1])?.get(&args[0]) {
         Some(value) => {
             let rest = changed(&args[1], |map| {

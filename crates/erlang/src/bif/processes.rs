@@ -49,7 +49,9 @@ pub(super) const TABLE: &[Row<Bif>] = &[
         Some(options) if options.iter().all(|option| option.as_atom().is_some_and(|o| o.name() == "reply")) => {
             alias(c, if options.is_empty() { AliasEnd::Unalias } else { AliasEnd::Reply })
         }
-        Some(options) if options.iter().all(|option| option.as_atom().is_some_and(|o| o.name() == "explicit_unalias")) => {
+        Some(options)
+            if options.iter().all(|option| option.as_atom().is_some_and(|o| o.name() == "explicit_unalias")) =>
+        {
             alias(c, AliasEnd::Unalias)
         }
         _ => badarg().into(),
@@ -129,7 +131,12 @@ fn with_options(options: &Term, start: impl FnOnce(Start) -> Flow) -> Flow {
                 [Term::Atom(key), _]
                     if matches!(
                         key.name(),
-                        "priority" | "fullsweep_after" | "min_heap_size" | "min_bin_vheap_size" | "max_heap_size" | "message_queue_data"
+                        "priority"
+                            | "fullsweep_after"
+                            | "min_heap_size"
+                            | "min_bin_vheap_size"
+                            | "max_heap_size"
+                            | "message_queue_data"
                     ) => {}
                 _ => return Flow::Unsupported(format!("erlang:spawn_opt with {option}")),
             },
@@ -294,6 +301,12 @@ fn process_info(context: &mut Context<'_>, args: &[Term]) -> Flow {
         "registered_name" => Query::RegisteredName,
         "trap_exit" => Query::TrapExit,
         "links" => Query::Links,
+        "current_stacktrace" if own => return known(Term::list(stack(context.top))),
+        "current_function" if own => {
+            let function = &context.top.function;
+            let arity = Term::Int(i64::from(function.arity));
+            return known(Term::tuple([Term::Atom(function.module), Term::Atom(function.name), arity]));
+        }
         "status" if own => return known(Term::atom("running")),
         "dictionary" if own => {
             let pair = |(key, value): (&Term, &Term)| Term::tuple([key.clone(), value.clone()]);
@@ -329,4 +342,9 @@ fn timer(timer: &Term, cancel: bool) -> Flow {
     let Term::Ref(reference) = timer else { return badarg().into() };
     let reference = engine_ref(*reference);
     ask(if cancel { Op::CancelTimer { reference } } else { Op::ReadTimer { reference } }, Then::TimeLeft)
+}
+
+fn stack(top: &crate::process::Frame) -> Vec<Term> {
+    let frames = std::iter::successors(Some(top), |frame| frame.parent.as_deref());
+    frames.take(8).map(crate::process::entry).collect()
 }

@@ -29,9 +29,7 @@ pub(super) const TABLE: &[Row<Native>] = &[
     ("erlang", "is_boolean", 1, |args| Ok(Term::bool(boolean(&args[0]).is_ok()))),
     ("erlang", "is_integer", 1, |args| Ok(Term::bool(matches!(args[0], Term::Int(_) | Term::Big(_))))),
     ("erlang", "is_float", 1, |args| Ok(Term::bool(matches!(args[0], Term::Float(_))))),
-    ("erlang", "is_number", 1, |args| {
-        Ok(Term::bool(matches!(args[0], Term::Int(_) | Term::Big(_) | Term::Float(_))))
-    }),
+    ("erlang", "is_number", 1, |args| Ok(Term::bool(matches!(args[0], Term::Int(_) | Term::Big(_) | Term::Float(_))))),
     ("erlang", "is_list", 1, |args| Ok(Term::bool(matches!(args[0], Term::Nil | Term::Cons(_))))),
     ("erlang", "is_tuple", 1, |args| Ok(Term::bool(matches!(args[0], Term::Tuple(_))))),
     ("erlang", "is_map", 1, |args| Ok(Term::bool(matches!(args[0], Term::Map(_))))),
