@@ -46,6 +46,9 @@ static struct self selves[MOST_THREADS];
 static _Atomic uint32_t created = 1; /* the first is the main thread */
 static _Thread_local struct self *self;
 static double seconds;
+static int limited; /* whether inputs are: from `lowest`, so many */
+static long long lowest;
+static uint64_t width;
 
 static _Noreturn void give_up(const char *message) {
   fflush(stdout);
@@ -103,6 +106,12 @@ static void *watch(void *arg) {
 __attribute__((constructor(101))) static void begin(void) {
   prepare(&selves[0], 0);
   const char *limit = getenv("SELVEDGE_SECONDS");
+  const char *inputs = getenv("SELVEDGE_NONDET");
+  long long highest;
+  if (inputs && sscanf(inputs, "%lld..%lld", &lowest, &highest) == 2) {
+    limited = 1;
+    width = (uint64_t)highest - (uint64_t)lowest + 1;
+  }
   pthread_t watcher;
   if (limit && (seconds = strtod(limit, 0)) > 0 && pthread_create(&watcher, 0, watch, 0) == 0)
     pthread_detach(watcher);
@@ -117,8 +126,19 @@ static uint64_t next_random(void) {
   return x * 0x2545f4914f6cdd1du;
 }
 
+/* An input: any number, or one between the two that SELVEDGE_NONDET gives. */
+static uint64_t input(void) {
+  uint64_t x = next_random() >> 3;
+  return limited ? (uint64_t)lowest + (width ? x % width : x) : x;
+}
+
 #define NONDET(name, type)                                                                                             \
-  __attribute__((weak)) type __VERIFIER_nondet_##name(void) { return (type)(next_random() >> 11); }
+  __attribute__((weak)) type __VERIFIER_nondet_##name(void) { return (type)input(); }
+NONDET(bool, _Bool)
+NONDET(char, signed char)
+NONDET(uchar, unsigned char)
+NONDET(short, short)
+NONDET(ushort, unsigned short)
 NONDET(int, int)
 NONDET(uint, unsigned)
 NONDET(unsigned, unsigned)
@@ -126,6 +146,12 @@ NONDET(long, long)
 NONDET(ulong, unsigned long)
 NONDET(longlong, long long)
 NONDET(ulonglong, unsigned long long)
+NONDET(u32, uint32_t)
+NONDET(u64, uint64_t)
+NONDET(size_t, size_t)
+NONDET(loff_t, long)
+NONDET(unsigned_int, unsigned)
+NONDET(unsigned_long, unsigned long)
 
 /* Without a schedule, an atomic block is one under a lock. With one, the schedule keeps others out. */
 static pthread_mutex_t atomic_block = PTHREAD_MUTEX_INITIALIZER;

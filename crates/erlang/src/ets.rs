@@ -168,7 +168,9 @@ fn on_table(
             for key in keys {
                 effect.touch(Spot::Key(table.id, key), Access::Write(None));
             }
-            rows.iter().for_each(|row| drop(change(tables, table).insert(row)));
+            for row in &rows {
+                let _ = change(tables, table).insert(row);
+            }
             Ok(Term::bool(true))
         }
         ("lookup", [key]) => Ok(Term::list(read_key(table, key, effect))),
@@ -189,7 +191,7 @@ fn on_table(
         }
         ("delete_object", [row]) => {
             let Some(key) = table.key_of(row) else { return badarg() };
-            remove_rows(table, tables, &[row.clone()], effect);
+            remove_rows(table, tables, std::slice::from_ref(row), effect);
             if !table.rows.contains_key(&key) {
                 effect.touch(Spot::Key(table.id, key), Access::Read);
             }
