@@ -30,16 +30,6 @@ impl Builder<'_> {
         if counts && !self.visible(path) {
             return Ok(None);
         }
-        if let (Cell::Element(_, index), Some(count)) = (target.cell, target.count) {
-            let count = self.terms.number(count, 64);
-            let inside = self.terms.ult(index, count);
-            let outside = self.terms.not(inside);
-            let message = format!("`{words}` is outside of its array");
-            self.error_if(path, todo, outside, (ErrorKind::OutOfBounds, &message), at.loc);
-            if path.ending != Ending::Running {
-                return Ok(None);
-            }
-        }
         if counts {
             let is_rmw = matches!(
                 self.module.functions[at.func].insts[at.inst].kind,
@@ -59,6 +49,16 @@ impl Builder<'_> {
             let name = self.place_name(target.place);
             let object = self.object(&name);
             path.accesses.push(Access { object, bytes: target.bytes, write });
+        }
+        if let (Cell::Element(_, index), Some(count)) = (target.cell, target.count) {
+            let count = self.terms.number(count, 64);
+            let inside = self.terms.ult(index, count);
+            let outside = self.terms.not(inside);
+            let message = format!("`{words}` is outside of its array");
+            self.error_if(path, todo, outside, (ErrorKind::OutOfBounds, &message), at.loc);
+            if path.ending != Ending::Running {
+                return Ok(None);
+            }
         }
         Ok(Some(target))
     }
