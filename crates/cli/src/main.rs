@@ -10,6 +10,7 @@
 //! | `loops.rs` | the `loops` command |
 //! | `replay.rs` | the `replay` command |
 //! | `run_once.rs` | the `run` command |
+//! | `enforced.rs` | the `run` command with a schedule: natively |
 //! | `show.rs` | the `models` and `ir` commands |
 //! | `output.rs` | where reports go: terminal, files, standard output |
 //! | `progress.rs` | the progress line |
@@ -24,6 +25,7 @@ mod args;
 mod assumptions;
 mod bug;
 mod check;
+mod enforced;
 mod engine;
 mod estimate;
 mod exit;
@@ -69,6 +71,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(&args),
         Command::Loops(args) => loops::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Run(args) if args.native.schedule.is_some() || args.native.native => enforced::run(&args),
         Command::Run(args) => run_once::run(&args),
         Command::Models(args) => show::models(&args),
         Command::Ir(args) => show::ir(&args),
