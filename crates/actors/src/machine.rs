@@ -13,7 +13,9 @@ use crate::coroutine::{Came, Pool, Strand, Told};
 use crate::payload::{self, Payload, Predicate, Signals};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{SourceSpan, Stop, Unsupported, Violation, ViolationKind};
-use selvedge_messages::{Accepts, Machine, Message, Name, Op, Outcome, Pid, Reason, Status, Target, first_process};
+use selvedge_messages::{
+    Accepts, Content, Machine, Message, Name, Op, Outcome, Pid, Reason, Status, Target, first_process,
+};
 use std::rc::Rc;
 
 /// What a process yields.
@@ -45,9 +47,11 @@ struct Process {
     strand: Option<Strand>,
     /// How many outcomes the strand has consumed.
     consumed: usize,
-    /// What it was given; those behind `state.given` have been taken back.
-    outcomes: Vec<Outcome<RustMachine>>,
+    /// What it was given, for which kind of Op; those behind `state.given` have been taken back.
+    outcomes: Vec<(Kind, Outcome<RustMachine>)>,
 }
+
+type Kind = std::mem::Discriminant<Op<RustMachine>>;
 
 /// A program being run.
 pub(crate) struct RustMachine {
@@ -148,10 +152,12 @@ impl RustMachine {
     fn run_again(&mut self, pid: Pid) -> Result<(), Stop> {
         let mut came = self.begin(pid);
         for n in 0..self.processes[pid.index()].state.given {
-            if !matches!(came, Came::To(Yielded::Op(..))) {
-                return Err(self.not_deterministic(pid, "its end"));
+            let (kind, outcome) = self.processes[pid.index()].outcomes[n].clone();
+            match &came {
+                Came::To(Yielded::Op(op, _)) if std::mem::discriminant(op) == kind => {}
+                Came::To(Yielded::Op(op, _)) => return Err(self.not_deterministic(pid, word(op))),
+                _ => return Err(self.not_deterministic(pid, "its end")),
             }
-            let outcome = self.processes[pid.index()].outcomes[n].clone();
             came = self.go(pid, outcome);
         }
         let expected = self.processes[pid.index()].state.op.as_ref();
@@ -163,11 +169,9 @@ impl RustMachine {
     }
 
     fn not_deterministic(&self, pid: Pid, now: &str) -> Stop {
-        let state = &self.processes[pid.index()].state;
-        let before = state.op.as_ref().map_or("its end", word);
         let feature = format!(
-            "a process that is not deterministic: with the same outcomes, {} came to {before} in one run, and to {now} in \
-             another. A process must not depend on time, randomness, addresses, or on anything that it shares with others",
+            "a process that is not deterministic: {} came to {now}, and with the same outcomes to something else in another \
+             run. A process must not depend on time, randomness, addresses, or on anything that it shares with others",
             self.name(pid)
         );
         Stop::Unsupported(Box::new(Unsupported { feature, place: self.place(pid) }))
@@ -235,7 +239,8 @@ impl Machine for RustMachine {
         let process = &mut self.processes[pid.index()];
         let given = process.state.given;
         process.outcomes.truncate(given);
-        process.outcomes.push(outcome.clone());
+        let kind = process.state.op.as_ref().map(std::mem::discriminant);
+        process.outcomes.push((kind.expect("a process that is resumed waits with an Op"), outcome.clone()));
         let old = std::mem::replace(&mut process.state, State { given: given + 1, ..ABSENT });
         if !self.marks.is_empty() {
             self.saved.push((pid, old));
@@ -326,6 +331,18 @@ impl Machine for RustMachine {
             Target::Alias(alias) => self.name(alias.owner),
         };
         payload::show(message, |pid| self.name(pid), named)
+    }
+
+    fn show_refused(&self, pid: Pid, message: &Message<Self>) -> String {
+        let shown = self.show_message(message);
+        match (&message.content, &self.state(pid).op) {
+            (Content::User(payload), Some(Op::Receive { accepts: Accepts::When(predicate), .. }))
+                if payload.0.type_name() != predicate.0.what() =>
+            {
+                format!("{shown} (of type {})", payload.0.type_name())
+            }
+            _ => shown,
+        }
     }
 
     fn show_reason(&self, reason: &Reason<Rc<str>>) -> String {

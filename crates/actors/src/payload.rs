@@ -16,11 +16,16 @@ impl<M: Clone + fmt::Debug + 'static> Message for M {}
 /// A message without its type.
 pub(crate) trait Dynamic: Any {
     fn show(&self) -> String;
+    fn type_name(&self) -> &'static str;
 }
 
 impl<M: Message> Dynamic for M {
     fn show(&self) -> String {
         format!("{self:?}")
+    }
+
+    fn type_name(&self) -> &'static str {
+        std::any::type_name::<M>()
     }
 }
 
@@ -72,6 +77,8 @@ impl ExitReason {
 pub struct Down {
     /// The monitor.
     pub monitor: crate::process::Monitor,
+    /// Who; comparable with [`crate::Pid::id`].
+    pub process: crate::ProcessId,
     /// Why.
     pub reason: ExitReason,
 }
@@ -104,10 +111,12 @@ impl Signals {
                 let exits = self.exits.as_ref()?;
                 Some(exits(Exit { from: crate::ProcessId(*from), reason: ExitReason::of(reason) }))
             }
-            Content::Down { reference, reason, .. } => {
+            Content::Down { reference, target, reason } => {
                 let (_, down) = self.monitors.iter().rev().find(|(known, _)| known == reference)?;
                 let monitor = crate::process::Monitor(*reference);
-                Some(down(Down { monitor, reason: ExitReason::of(reason) }))
+                // Processes are monitored by their number, never by a name.
+                let Target::Pid(watched) = *target else { return None };
+                Some(down(Down { monitor, process: crate::ProcessId(watched), reason: ExitReason::of(reason) }))
             }
         }
     }

@@ -20,6 +20,8 @@ pub enum Cell {
     Links(Pid),
     /// The set of those of them that have ended.
     Left(Pid),
+    /// Whether the first has been told by a link that the second has ended.
+    Told(Pid, Pid),
     /// Whether a monitor is there.
     Monitor(Ref),
     /// Whether an alias is active.
@@ -134,7 +136,7 @@ impl<M: Machine> Act<M> {
         self.rest().flush = Some(flush);
     }
 
-    /// Notes that it has ended a process, or would have ended it if that had not ended before.
+    /// Notes that it has doomed a process.
     pub fn ends(&mut self, pid: Pid) {
         self.rest().kills = Some(pid);
     }
@@ -155,7 +157,7 @@ impl<M: Machine> Act<M> {
         self.rest.as_ref().and_then(|rest| rest.flush)
     }
 
-    /// Whom it has ended, or would have ended if that had not ended before.
+    /// Whom it has doomed.
     #[inline]
     pub fn kills(&self) -> Option<Pid> {
         self.rest.as_ref().and_then(|rest| rest.kills)

@@ -12,7 +12,7 @@
 //! | receive that timed out, arrival at that mailbox | the receive accepts it, and no flush comes between |
 //! | receive that took something, another arrival | never |
 //! | exit signal that ends `q`, any step of `q` itself | always |
-//! | two exit signals to `q` of which one ends it | always |
+//! | two exit signals to `q` of which one ends it and the other would have | always |
 //! | touches of the same cell | unless both read, or both change elements of a set |
 //! | shared operations | the front end says so |
 //! | query of a queue's length, arrival or receive there | always |
@@ -66,15 +66,15 @@ pub fn conflict_elsewhere<M: Machine>(machine: &M, a: &Act<M>, b: &Act<M>) -> bo
     ends(a, b) || ends(b, a) || counts(a, b) || counts(b, a) || cells(a, b) || effects(machine, a, b)
 }
 
-/// Whether `a` ends the process whose step `b` is, or that `b` sends an exit signal to, too.
+/// Whether `a` ends the process whose step `b` is.
 #[inline]
 fn ends<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
-    a.kills().is_some() && (a.kills() == b.own || a.kills() == b.kills())
+    a.kills().is_some() && a.kills() == b.own
 }
 
 #[inline]
 fn counts<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
-    let takes = b.received.is_some() || b.flush().is_some();
+    let takes = b.received.as_ref().is_some_and(|received| received.taken.is_some()) || b.flush().is_some();
     a.counts().is_some() && (a.counts() == b.mailbox() || (takes && a.counts() == b.own))
 }
 

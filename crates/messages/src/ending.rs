@@ -53,7 +53,7 @@ fn waits_for<M: Machine>(system: &System<M>, pid: Pid) -> (SourceSpan, String) {
     let name = system.machine.name(pid);
     let what = system.machine.waits_for(pid);
     let what = if what.is_empty() { "a message".to_owned() } else { what };
-    let there: Vec<String> = system.mailbox(pid).map(|message| system.machine.show_message(message)).collect();
+    let there: Vec<String> = system.mailbox(pid).map(|message| system.machine.show_refused(pid, message)).collect();
     let rest = match there.as_slice() {
         [] => "its mailbox is empty".to_owned(),
         there => format!("in its mailbox, and not accepted: {}", there.join(", ")),

@@ -21,8 +21,9 @@ fn link_cell(a: Pid, b: Pid) -> Cell {
 
 impl<M: Machine> System<M> {
     /// Links and monitors that are made together with a process.
-    pub(crate) fn attend(&mut self, parent: Pid, child: Pid, link: bool, monitor: Option<Ref>) {
+    pub(crate) fn attend(&mut self, parent: Pid, child: Pid, link: bool, monitor: Option<Ref>, act: &mut Act<M>) {
         if link {
+            act.touch(Cell::Links(parent), Touch::Add);
             self.set_link(parent, child, true);
             self.set_link(child, parent, true);
         }
@@ -71,6 +72,14 @@ impl<M: Machine> System<M> {
         if pid == to {
             return Outcome::Done;
         }
+        if self.is_linked(pid, to) {
+            act.touch(Cell::Told(pid, to), Touch::Read);
+            if !self.processes[pid.index()].left.contains(&to) {
+                // There is a link, even if the other one has ended: its signal will come.
+                act.touch(link_cell(pid, to), Touch::Read);
+                return Outcome::Done;
+            }
+        }
         act.touch(Cell::Alive(to), Touch::Read);
         if self.is_alive(to) {
             act.touch(link_cell(pid, to), Touch::Write);
@@ -87,7 +96,10 @@ impl<M: Machine> System<M> {
     }
 
     pub(crate) fn unlink(&mut self, pid: Pid, to: Pid, act: &mut Act<M>) -> Outcome<M> {
-        act.touch(Cell::Alive(to), Touch::Read);
+        if !self.is_linked(pid, to) {
+            act.touch(link_cell(pid, to), Touch::Read);
+            return Outcome::Done;
+        }
         act.touch(link_cell(pid, to), Touch::Write);
         act.touch(Cell::Links(pid), Touch::Add);
         act.touch(Cell::Links(to), Touch::Add);
@@ -112,6 +124,10 @@ impl<M: Machine> System<M> {
             }
             Target::Alias(_) => None,
         };
+        if watched == Some(pid) {
+            // Nobody can be told of their own end: Erlang makes neither a monitor nor an alias.
+            return Outcome::Done;
+        }
         if let Some(watched) = watched {
             act.touch(Cell::Alive(watched), Touch::Read);
         }
@@ -144,8 +160,8 @@ impl<M: Machine> System<M> {
         info: bool,
         act: &mut Act<M>,
     ) -> Outcome<M> {
-        // What arrives is thrown away, before or after: nobody can tell.
-        let silent = flush && !info;
+        // What arrives is thrown away, before or after: nobody can tell. But that both end an alias, others can tell.
+        let silent = flush && !info && !self.aliases.contains_key(&reference);
         if !silent {
             act.touch(Cell::Monitor(reference), Touch::Write);
         }
@@ -181,9 +197,8 @@ impl<M: Machine> System<M> {
         act.own = Some(pid);
         if self.is_alive(pid) {
             act.touch(Cell::Alive(pid), Touch::Write);
-        } else {
-            act.touch(Cell::Links(pid), Touch::Read);
         }
+        act.touch(Cell::Links(pid), Touch::Read);
         match self.processes[pid.index()].head.name {
             Some(name) => self.drop_name(name, pid, act),
             None => act.touch(Cell::NameOf(pid), Touch::Read),
@@ -260,6 +275,7 @@ impl<M: Machine> System<M> {
                         return;
                     }
                     act.touch(Cell::Left(to), Touch::Add);
+                    act.touch(Cell::Told(to, from), Touch::Write);
                     self.process(to).left.push(from);
                     self.log.push(Undo::Left(to));
                 }
@@ -297,8 +313,11 @@ impl<M: Machine> System<M> {
             _ => true,
         };
         if lethal {
-            act.ends(to);
-            if self.is_alive(to) {
+            // To who has ended or is doomed already, it does not matter what else that does.
+            if !self.is_alive(to) {
+                act.touch(Cell::Alive(to), Touch::Read);
+            } else {
+                act.ends(to);
                 act.touch(Cell::Alive(to), Touch::Write);
                 self.head_mut(to).life = Life::Doomed;
                 let doom = if reason == Reason::Kill { Reason::Killed } else { reason };

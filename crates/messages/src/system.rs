@@ -7,13 +7,12 @@
 //! step of the sender only puts the message on its way, and delivering it is a step of the channel from this sender to
 //! this receiver, which keeps the order. What a process sends to itself arrives at once.
 //!
-//! **Spawning** is no step of its own: nobody can tell when it happens. It is done together with what comes before it, so
-//! after every step no process waits with a plain [`Op::Spawn`].
-//!
-//! **Ending** is a step of its own only if somebody could notice it. As long as no process has linked with another,
-//! monitored it, sent it an exit signal, given it a name, asked about it, or used what the front end shares, nobody can:
-//! then it is done together with what comes before it ([`System::quiet`]). An exploration starts like this, and starts
-//! again with ends as steps when the first such Op is met ([`System::noticed`]).
+//! **Spawning and ending** are steps of their own only if somebody could notice: a process may be ended by a signal just
+//! before it would have created another, and others may ask whether it has ended. As long as no process has linked with
+//! another, monitored it, sent it an exit signal, given it a name, asked about it, or used what the front end shares,
+//! nobody can: then they are done together with what comes before them ([`System::quiet`]). An exploration starts like
+//! this, and starts again with all as steps when the first such Op is met ([`System::noticed`]), or if something is to
+//! report.
 
 use crate::act::{Act, Arrival, Cell, NEVER, Received, Touch};
 use crate::roster::{Actor, Role, Roster};
@@ -366,14 +365,14 @@ impl<M: Machine> System<M> {
         stop.or(settled)
     }
 
-    /// Lets a process create others as long as that is all it does.
+    /// As long as nobody can notice: lets a process create others, and end, together with what it did before.
     fn settle(&mut self, pid: Pid) -> Option<Stop> {
         let comes_to_more = |op: &Op<M>| match op {
             Op::Spawn { link, monitor } => !link && monitor.is_none(),
-            Op::Exit { .. } => self.quiet,
+            Op::Exit { .. } => true,
             _ => false,
         };
-        if self.machine.status(pid) != Status::Ready || !comes_to_more(self.machine.pending(pid)) {
+        if !self.quiet || self.machine.status(pid) != Status::Ready || !comes_to_more(self.machine.pending(pid)) {
             return None;
         }
         let mut stop = None;
@@ -383,10 +382,8 @@ impl<M: Machine> System<M> {
                 && matches!(self.machine.pending(parent), Op::Spawn { link: false, monitor: None });
             if !spawns || matches!(stop, Some(Stop::Bound(_))) {
                 parents.pop();
-                if self.quiet {
-                    let ended = self.end_quietly(parent);
-                    stop = stop.or(ended);
-                }
+                let ended = self.end_quietly(parent);
+                stop = stop.or(ended);
                 continue;
             }
             match self.create(parent) {
@@ -398,6 +395,7 @@ impl<M: Machine> System<M> {
                 Err(bound) => stop = Some(bound),
             }
         }
+        self.noticed |= stop.is_some();
         stop
     }
 
@@ -409,7 +407,13 @@ impl<M: Machine> System<M> {
         let Op::Exit { reason } = self.machine.pending(pid) else { return None };
         let reason = reason.clone();
         self.head_mut(pid).life = Life::Dead;
-        self.machine.ended(pid, &reason).err()
+        match self.machine.ended(pid, &reason) {
+            Ok(effect) => {
+                self.noticed |= effect.is_some();
+                self.machine.unattended(pid, &reason).err()
+            }
+            Err(stop) => Some(stop),
+        }
     }
 
     /// Whether an Op can notice the end of a process.
@@ -459,11 +463,8 @@ impl<M: Machine> System<M> {
         let outcome = match op {
             Op::Spawn { link, monitor } => match self.create(pid) {
                 Ok(child) => {
-                    self.attend(pid, child, link, monitor);
-                    let settled = self.machine.resume(pid, Outcome::Spawned(child)).err();
-                    let parent = self.settle(pid);
-                    let child = self.settle(child);
-                    stepped.stop = settled.or(parent).or(child);
+                    self.attend(pid, child, link, monitor, act);
+                    stepped.stop = self.machine.resume(pid, Outcome::Spawned(child)).err();
                     return;
                 }
                 Err(bound) => {

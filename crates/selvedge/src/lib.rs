@@ -19,6 +19,8 @@
 //! | `spin.rs` | loops that wait for others |
 //! | `coroutine.rs` | threads as coroutines on pooled stacks |
 //! | `report.rs` | what went wrong, in words |
+//!
+//! `actors`, for processes that pass messages, is a crate of its own: `crates/actors`.
 
 pub mod alloc;
 pub mod cell;
@@ -35,6 +37,10 @@ mod spin;
 pub mod sync;
 pub mod thread;
 mod threads;
+
+/// Processes that pass messages.
+#[doc(inline)]
+pub use selvedge_actors as actors;
 
 #[doc(inline)]
 pub use model::{MemoryModel, Stats, model};

@@ -147,9 +147,10 @@ fn dependent(system: &System<Model>, steps: &[Step], observers: bool, i: usize, 
     {
         return true;
     }
-    let kills = |x: &Act<Model>, y: &Act<Model>| x.kills().is_some() && (x.kills() == y.own || x.kills() == y.kills());
+    let kills = |x: &Act<Model>, y: &Act<Model>| x.kills().is_some() && x.kills() == y.own;
     let counts = |x: &Act<Model>, y: &Act<Model>| {
-        let received: Option<Pid> = y.received.as_ref().map(|received| received.by);
+        let taken = y.received.as_ref().filter(|received| received.taken.is_some());
+        let received: Option<Pid> = taken.map(|received| received.by);
         let flushed = y.own.filter(|_| y.flush().is_some());
         x.counts().is_some() && (x.counts() == owner(y) || x.counts() == received || x.counts() == flushed)
     };
