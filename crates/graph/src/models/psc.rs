@@ -4,13 +4,14 @@
 //! - psc_base = ([E^sc] ∪ [F^sc] ; hb?) ; scb ; ([E^sc] ∪ hb? ; [F^sc])
 //! - psc_F = [F^sc] ; (hb ∪ hb ; eco ; hb) ; [F^sc]
 //!
-//! Graphs have few `seq_cst` events, or all of them are; either way the edges between these are looked for pair by pair.
+//! Edges are looked for one by one, and only those that a new cycle could consist of. The events that have changed are the
+//! last of their threads, and read by none but each other. So nothing happens after them, and an edge of psc between other
+//! events that leads through one of them, `e`, begins with a `seq_cst` fence which happens before `e` and goes on by what
+//! `e` is scb- or eco-before. A new cycle has such an edge, or leads through `e` itself.
 //!
-//! If there are no `seq_cst` fences, psc is scb between `seq_cst` accesses. An event that is the last of its thread, and read
-//! by none but such events, is on no path of hb between others; so it makes no edge of scb between others, and a new cycle
-//! leads through a `seq_cst` access that has changed.
+//! Between two fences psc_base is part of psc_F: what scb has besides co and fr is part of hb.
 
-use crate::event::{Event, EventId, Kind};
+use crate::event::{BOTTOM, EventId, Kind};
 use crate::graph::Graph;
 use selvedge_ir::Order;
 
@@ -27,8 +28,7 @@ pub enum Strength {
 #[derive(Default, Debug)]
 pub struct PscScratch {
     sc: Vec<EventId>,
-    edges: Vec<bool>,
-    state: Vec<u8>,
+    seen: Vec<bool>,
     stack: Vec<EventId>,
 }
 
@@ -41,40 +41,13 @@ pub fn is_acyclic(
     changed: &[EventId],
     scratch: &mut PscScratch,
 ) -> bool {
-    let is_sc = |event: &Event| {
-        event.order == Order::SeqCst && (event.kind == Kind::Fence || strength == Strength::All && event.is_access())
-    };
-    scratch.sc.clear();
-    scratch.sc.extend(graph.ids().filter(|&e| is_sc(graph.event(e))));
-    let n = scratch.sc.len();
-    if n < 2 {
+    if graph.seq_cst_events() < 2 {
         return true;
     }
     let psc = Psc { graph, row, strength };
-    if !scratch.sc.iter().any(|&e| graph.event(e).kind == Kind::Fence) {
-        return changed.iter().all(|&e| !is_sc(graph.event(e)) || !psc.leads_back(e, scratch));
-    }
-    scratch.edges.clear();
-    for &a in &scratch.sc {
-        let sc = &scratch.sc;
-        scratch.edges.extend(sc.iter().map(|&b| psc.edge(a, b)));
-    }
-    scratch.state.clear();
-    scratch.state.resize(n, 0);
-    (0..n).all(|start| acyclic_from(start, n, &scratch.edges, &mut scratch.state))
-}
-
-/// Depth-first search: 1 is on the way, 2 is done.
-fn acyclic_from(at: usize, n: usize, edges: &[bool], state: &mut [u8]) -> bool {
-    match state[at] {
-        1 => return false,
-        2 => return true,
-        _ => {}
-    }
-    state[at] = 1;
-    let acyclic = (0..n).all(|next| !edges[at * n + next] || acyclic_from(next, n, edges, state));
-    state[at] = 2;
-    acyclic
+    scratch.sc.clear();
+    scratch.sc.extend(graph.ids().filter(|&e| psc.is_sc(e)));
+    scratch.sc.len() < 2 || changed.iter().all(|&e| !psc.closes_cycle(e, scratch))
 }
 
 struct Psc<'a> {
@@ -84,33 +57,83 @@ struct Psc<'a> {
 }
 
 impl Psc<'_> {
-    /// Whether an event is on a cycle.
-    fn leads_back(&self, start: EventId, scratch: &mut PscScratch) -> bool {
-        let PscScratch { sc, state, stack, .. } = scratch;
-        state.clear();
-        state.resize(sc.len(), 0);
+    fn is_fence(&self, e: EventId) -> bool {
+        self.graph.event(e).kind == Kind::Fence
+    }
+
+    fn is_sc(&self, e: EventId) -> bool {
+        let event = self.graph.event(e);
+        let counts = self.is_fence(e) || self.strength == Strength::All && event.is_access();
+        event.order == Order::SeqCst && counts
+    }
+
+    /// Whether there is a cycle that a changed event is part of, or that an edge through it is.
+    fn closes_cycle(&self, e: EventId, scratch: &mut PscScratch) -> bool {
+        let begins = |a: EventId| self.is_fence(a) && self.hb(a, e);
+        self.is_sc(e) && self.leads_back(|b| self.edge(e, b), |a| a == e, scratch)
+            || scratch.sc.iter().any(|&a| begins(a)) && self.leads_back(|b| self.goes_on(e, b), begins, scratch)
+    }
+
+    /// Whether psc leads from some event for which `first` is true to one for which `end` is.
+    fn leads_back(
+        &self,
+        first: impl Fn(EventId) -> bool,
+        end: impl Fn(EventId) -> bool,
+        scratch: &mut PscScratch,
+    ) -> bool {
+        let PscScratch { sc, seen, stack } = scratch;
+        seen.clear();
+        seen.resize(sc.len(), false);
         stack.clear();
-        stack.push(start);
-        while let Some(at) = stack.pop() {
-            for (&next, seen) in sc.iter().zip(state.iter_mut()) {
-                if *seen == 0 && self.base(at, next) {
-                    if next == start {
+        let mut at = None;
+        loop {
+            for (&next, seen) in sc.iter().zip(seen.iter_mut()).filter(|(_, seen)| !**seen) {
+                if at.map_or_else(|| first(next), |at| self.edge(at, next)) {
+                    if end(next) {
                         return true;
                     }
-                    *seen = 1;
+                    *seen = true;
                     stack.push(next);
                 }
             }
+            at = stack.pop();
+            if at.is_none() {
+                return false;
+            }
         }
-        false
+    }
+
+    /// Whether an edge that begins with a fence and then a changed event ends at `b`.
+    fn goes_on(&self, e: EventId, b: EventId) -> bool {
+        let by_eco = || self.graph.event(e).is_access() && self.is_fence(b) && self.eco_and_hb(|x| x == e, b);
+        by_eco() || self.strength == Strength::All && self.ends(e, b)
     }
 
     fn edge(&self, a: EventId, b: EventId) -> bool {
-        let fence = |e: EventId| self.graph.event(e).kind == Kind::Fence;
-        if fence(a) && fence(b) && self.between_fences(a, b) {
-            return true;
+        match (self.is_fence(a), self.is_fence(b)) {
+            (true, true) => self.hb(a, b) || self.eco_and_hb(|x| self.hb(a, x), b),
+            // psc_base.
+            _ if self.strength == Strength::Fences => false,
+            (true, false) => self.ends(a, b) || self.graph.ids().any(|x| self.hb(a, x) && self.ends(x, b)),
+            (false, _) => self.ends(a, b),
         }
-        self.strength == Strength::All && self.base(a, b)
+    }
+
+    /// scb ; ([E^sc] ∪ hb? ; [F^sc]), from an event to a `seq_cst` one.
+    fn ends(&self, x: EventId, b: EventId) -> bool {
+        self.scb(x, b) || self.is_fence(b) && self.graph.ids().any(|y| self.hb(y, b) && self.scb(x, y))
+    }
+
+    /// eco ; hb, from an access for which `starts` is true to a fence. In a location's order of accesses, in which reads
+    /// come right behind what they read from, eco is what comes later.
+    fn eco_and_hb(&self, starts: impl Fn(EventId) -> bool, b: EventId) -> bool {
+        let place = |x: EventId| 2 * self.position(x) + u32::from(self.graph.event(x).is_read());
+        self.graph.locations().any(|loc| {
+            let location = self.graph.location(loc);
+            let accesses = || location.co.iter().chain(&location.reads).copied();
+            let first = accesses().filter(|&x| starts(x)).map(place).min();
+            first.is_some_and(|first| accesses().any(|y| first < place(y) && self.hb(y, b)))
+        })
     }
 
     fn hb(&self, a: EventId, b: EventId) -> bool {
@@ -126,31 +149,6 @@ impl Psc<'_> {
         a.is_access() && b.is_access() && a.loc == b.loc
     }
 
-    /// psc_F.
-    fn between_fences(&self, a: EventId, b: EventId) -> bool {
-        let after_a = |x: EventId| self.graph.event(x).is_access() && self.hb(a, x);
-        self.hb(a, b)
-            || self.graph.ids().filter(|&x| after_a(x)).any(|x| {
-                let location = self.graph.location(self.graph.event(x).loc);
-                let others = location.co.iter().chain(&location.reads);
-                others.copied().any(|y| x != y && self.hb(y, b) && self.eco(x, y))
-            })
-    }
-
-    /// eco of two accesses to one location.
-    fn eco(&self, x: EventId, y: EventId) -> bool {
-        let (from, to) = (self.graph.position(x), self.graph.position(y));
-        let through_rf = self.graph.event(x).is_write() && self.graph.event(y).is_read();
-        from < to || through_rf && from == to
-    }
-
-    /// psc_base.
-    fn base(&self, a: EventId, b: EventId) -> bool {
-        let fence = |e: EventId| self.graph.event(e).kind == Kind::Fence;
-        let ends = |x: EventId| self.scb(x, b) || fence(b) && self.graph.ids().any(|y| self.hb(y, b) && self.scb(x, y));
-        ends(a) || fence(a) && self.graph.ids().any(|x| self.hb(a, x) && ends(x))
-    }
-
     fn scb(&self, x: EventId, y: EventId) -> bool {
         if x == y {
             return false;
@@ -162,9 +160,14 @@ impl Psc<'_> {
         self.communicates(x, y) || self.same_location(x, y) && self.hb(x, y) || self.around(x, y)
     }
 
+    /// The place in coherence order; behind all others for a speculative read that reads from nothing yet.
+    fn position(&self, e: EventId) -> u32 {
+        if self.graph.event(e).rf == BOTTOM { u32::MAX / 4 } else { self.graph.position(e) }
+    }
+
     /// co or fr.
     fn communicates(&self, x: EventId, y: EventId) -> bool {
-        self.same_location(x, y) && self.graph.event(y).is_write() && self.graph.position(x) < self.graph.position(y)
+        self.same_location(x, y) && self.graph.event(y).is_write() && self.position(x) < self.position(y)
     }
 
     /// po|≠loc ; hb ; po|≠loc: through the first event after `x` and the last before `y` at other locations. The end of a
