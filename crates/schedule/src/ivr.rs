@@ -77,7 +77,10 @@ mod tests {
     #[test]
     fn independent_events_may_come_in_any_order_and_sections_in_theirs() {
         let art = figure_3();
-        let schedule = program_schedule(&art, Options { precision: Precision::Objects, replicate: 1 });
+        let schedule = program_schedule(
+            &art,
+            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false },
+        );
         let mut ivr = Ivr::new(&art, &schedule);
         let r = TransitionId::new;
         assert_eq!(ivr.permitted(), [r(0)]);

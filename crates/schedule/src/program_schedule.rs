@@ -14,8 +14,8 @@
 //! The tree must have one thread at each node, as [`crate::independently_fair()`] leaves it.
 
 use crate::independence::Precision;
-use crate::section_path::{SectionPath, section_path};
-use crate::section_schedule::{SectionSchedule, section_schedule};
+use crate::section_path::{SectionPath, only_edge, section_path};
+use crate::section_schedule::{SectionSchedule, is_event, section_schedule};
 use crate::{NodeId, PublishedArt, ThreadId};
 use selvedge_ir::{EntityRef, entity};
 use std::collections::{HashMap, HashSet};
@@ -61,6 +61,8 @@ pub struct Options {
     pub precision: Precision,
     /// How many sections are made one where no branch is between them; at least 1.
     pub replicate: usize,
+    /// Whether operations of synchronisation are left out.
+    pub omit_synchronisation: bool,
 }
 
 /// The program schedule of a tree that admits fairness.
@@ -74,7 +76,7 @@ pub fn program_schedule(art: &PublishedArt, options: Options) -> ProgramSchedule
             ScheduleNodeId::new(order.len() - 1)
         })
     };
-    number(art.uncovered(art.root()), &mut order);
+    number(next_event(art, art.uncovered(art.root()), options), &mut order);
     let mut nodes = Vec::new();
     while let Some(&node) = order.get(nodes.len()) {
         let mut sections = Vec::new();
@@ -84,11 +86,11 @@ pub fn program_schedule(art: &PublishedArt, options: Options) -> ProgramSchedule
                 passed += usize::from(boundaries.contains(&at));
                 passed >= options.replicate.max(1)
             });
-            let schedule = section_schedule(art, &path, options.precision);
-            let to = number(path.end, &mut order);
+            let schedule = section_schedule(art, &path, options.precision, options.omit_synchronisation);
+            let to = number(next_event(art, path.end, options), &mut order);
             sections.push(Section { path, schedule, to });
         }
-        // Nobody executes a section without events. It can only be the last one.
+        // Nobody executes a section without events: nothing comes behind it, or the node would not be here.
         sections.retain(|section: &Section| !section.schedule.events.is_empty());
         let leader = sections.first().map(|section| section.schedule.events[0].thread);
         nodes.push(ScheduleNode { node, leader, sections });
@@ -101,6 +103,20 @@ fn boundaries(art: &PublishedArt) -> HashSet<NodeId> {
     let covering = art.nodes.iter().filter_map(|node| node.covered_by);
     let branching = art.node_ids().filter(|&node| art.branching(node));
     covering.chain(branching).chain([art.root()]).collect()
+}
+
+/// The first node at or behind this one where somebody executes something, if there is a way without branches.
+fn next_event(art: &PublishedArt, mut node: NodeId, options: Options) -> NodeId {
+    for _ in 0..art.nodes.len() {
+        let edge = only_edge(art, node).map(|n| &art.node(node).edges[n]);
+        match edge {
+            Some(edge) if !art.branching(node) && !is_event(art, edge, options.omit_synchronisation) => {
+                node = art.uncovered(edge.to);
+            }
+            _ => break,
+        }
+    }
+    node
 }
 
 /// The edges of the first thread at a node that can be taken.
@@ -125,14 +141,20 @@ mod tests {
 
     #[test]
     fn figure_3_has_the_three_sections_of_the_paper() {
-        let schedule = program_schedule(&figure_3(), Options { precision: Precision::Objects, replicate: 1 });
+        let schedule = program_schedule(
+            &figure_3(),
+            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false },
+        );
         assert_eq!(lengths(&schedule), [vec![(3, 1)], vec![(2, 0), (1, 0)]]);
         assert_eq!(schedule.nodes[1].leader, Some(ThreadId::new(0)));
     }
 
     #[test]
     fn sections_are_replicated_up_to_the_next_branch() {
-        let schedule = program_schedule(&figure_3(), Options { precision: Precision::Objects, replicate: 8 });
+        let schedule = program_schedule(
+            &figure_3(),
+            Options { precision: Precision::Objects, replicate: 8, omit_synchronisation: false },
+        );
         // From v3: y := 1 or not, then x := 1, x := 0, read y.
         assert_eq!(lengths(&schedule), [vec![(3, 1)], vec![(5, 1), (4, 1)]]);
     }

@@ -44,6 +44,6 @@ pub fn section_path(
 }
 
 /// The edge that leads on from a node that is not branching: that of its first thread.
-fn only_edge(art: &PublishedArt, node: NodeId) -> Option<usize> {
+pub fn only_edge(art: &PublishedArt, node: NodeId) -> Option<usize> {
     art.node(node).edges.iter().position(|edge| !art.node(edge.to).infeasible)
 }

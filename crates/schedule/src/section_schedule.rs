@@ -11,7 +11,7 @@
 
 use crate::independence::{Precision, dependent};
 use crate::section_path::SectionPath;
-use crate::{Access, PublishedArt, ThreadId, TransitionId};
+use crate::{Access, Edge, PublishedArt, StepKind, ThreadId, TransitionId};
 use selvedge_ir::EntityRef;
 
 /// An event: the k-th occurrence of a thread in a section.
@@ -39,30 +39,65 @@ pub struct SectionSchedule {
     pub lengths: Clock,
 }
 
-/// The section schedule of a section path. Transitions without steps are no events: nobody executes them.
-pub fn section_schedule(art: &PublishedArt, path: &SectionPath, precision: Precision) -> SectionSchedule {
-    let edges = path.edges(art).filter(|edge| !art.transition(edge.transition).steps.is_empty());
-    let moves = edges.map(|edge| (art.thread_of(edge), edge.transition, art.accesses(edge)));
+/// The section schedule of a section path. Transitions without steps are no events: nobody executes them. If
+/// operations of synchronisation are omitted (Opt1), transitions that do nothing else are no events either: what they
+/// protect is in order without them.
+pub fn section_schedule(
+    art: &PublishedArt,
+    path: &SectionPath,
+    precision: Precision,
+    omit_synchronisation: bool,
+) -> SectionSchedule {
+    let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
+    let edges =
+        path.edges(art).filter(|edge| art.transition(edge.transition).steps.iter().any(|step| executed(step.kind)));
+    let ends = |edge: &Edge| art.transition(edge.transition).steps.iter().any(|step| step.kind == StepKind::Exit);
+    let moves = edges.map(|edge| Move {
+        thread: art.thread_of(edge),
+        transition: edge.transition,
+        accesses: art.accesses(edge),
+        // What comes before the end of the process might not come any more if it came later.
+        last: ends(edge),
+    });
     partial_order(art.threads.len(), moves, precision)
+}
+
+/// Whether somebody executes something at an edge.
+pub fn is_event(art: &PublishedArt, edge: &Edge, omit_synchronisation: bool) -> bool {
+    let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
+    art.transition(edge.transition).steps.iter().any(|step| executed(step.kind))
+}
+
+/// A transition on a section path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move<'a> {
+    /// Who moves.
+    pub thread: ThreadId,
+    /// How.
+    pub transition: TransitionId,
+    /// What it accesses.
+    pub accesses: &'a [Access],
+    /// Whether it depends on everything before it.
+    pub last: bool,
 }
 
 /// The smallest partial order that has each pair of dependent transitions in the order in which they stand.
 pub fn partial_order<'a>(
     threads: usize,
-    moves: impl Iterator<Item = (ThreadId, TransitionId, &'a [Access])>,
+    moves: impl Iterator<Item = Move<'a>>,
     precision: Precision,
 ) -> SectionSchedule {
     let mut events: Vec<Event> = Vec::new();
     let mut clocks: Vec<Clock> = Vec::new();
     let mut lengths = vec![0; threads];
     let mut accesses: Vec<&[Access]> = Vec::new();
-    for (thread, transition, touched) in moves {
+    for Move { thread, transition, accesses: touched, last } in moves {
         let k = lengths[thread.index()];
         let mut clock: Clock = vec![0; threads];
         // The latest events first: what they have seen need not be looked at again.
         for (n, earlier) in events.iter().enumerate().rev() {
             let seen = clock[earlier.thread.index()] > earlier.k;
-            if !seen && (earlier.thread == thread || dependent(accesses[n], touched, precision)) {
+            if !seen && (last || earlier.thread == thread || dependent(accesses[n], touched, precision)) {
                 join(&mut clock, &clocks[n]);
                 clock[earlier.thread.index()] = earlier.k + 1;
             }
@@ -101,7 +136,7 @@ mod tests {
         let art = figure_3();
         let path = section_path(&art, art.root(), 0, |_| false);
         assert_eq!(path.end, NodeId::new(3));
-        let schedule = section_schedule(&art, &path, Precision::Objects);
+        let schedule = section_schedule(&art, &path, Precision::Objects, false);
         // ({e1, e2, e3}, {(e1, e2), (e1, e3)})
         let pairs: Vec<(usize, usize)> =
             (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).filter(|&(i, j)| schedule.precedes(i, j)).collect();
@@ -147,7 +182,16 @@ mod tests {
                 })
                 .collect();
             let expected = closure(&moves, precision);
-            let schedule = partial_order(3, moves.iter().map(|(t, r, a)| (*t, *r, a.as_slice())), precision);
+            let schedule = partial_order(
+                3,
+                moves.iter().map(|(thread, transition, a)| Move {
+                    thread: *thread,
+                    transition: *transition,
+                    accesses: a,
+                    last: false,
+                }),
+                precision,
+            );
             for (i, row) in expected.iter().enumerate() {
                 for (j, &before) in row.iter().enumerate() {
                     assert_eq!(schedule.precedes(i, j), before, "{moves:?} {i} {j}");
