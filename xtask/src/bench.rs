@@ -4,10 +4,10 @@
 //! counts. Instructions per execution are counted by callgrind in two short runs of different length, so that
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
 //!
-//! `bench trace` and `bench graph` are other tables: see `bench_trace.rs` and `bench_graph.rs`.
+//! `bench trace`, `bench graph` and `bench rust` are other tables: see `bench_trace.rs`, `bench_graph.rs`, `bench_rust.rs`.
 
 use crate::bench_table::{self, Run};
-use crate::{Outcome, bench_graph, bench_trace, shell};
+use crate::{Outcome, bench_graph, bench_rust, bench_trace, shell};
 use std::path::Path;
 use std::process::Command;
 
@@ -37,15 +37,11 @@ pub struct Measured {
 
 /// Runs the command.
 pub fn run(args: &[String]) -> Outcome {
-    if let Some((first, rest)) = args.split_first()
-        && first == "trace"
-    {
-        return bench_trace::run(rest);
-    }
-    if let Some((first, rest)) = args.split_first()
-        && first == "graph"
-    {
-        return bench_graph::run(rest);
+    match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("trace", rest)) => return bench_trace::run(rest),
+        Some(("graph", rest)) => return bench_graph::run(rest),
+        Some(("rust", rest)) => return bench_rust::run(rest),
+        _ => {}
     }
     let choices = parse(args)?;
     let text = std::fs::read_to_string("benchmarks/bench.csv").map_err(|e| format!("benchmarks/bench.csv: {e}"))?;

@@ -11,6 +11,7 @@
 //! | `tidy.rs` | what `ci` checks about the source itself |
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
+//! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
@@ -19,6 +20,7 @@
 
 mod bench;
 mod bench_graph;
+mod bench_rust;
 mod bench_table;
 mod bench_trace;
 mod ci;
@@ -47,6 +49,9 @@ cargo xtask COMMAND
   bench graph [--full] [--limit SECONDS] [NAME...]
                            a table of the graph engine: executions of TruSt and its extensions, speed,
                            memory, and how that compares with a peer
+  bench rust [--limit SECONDS] [--write] [NAME...]
+                           the Rust library against loom and shuttle, which are fetched from crates.io;
+                           --write puts the table into benchmarks/rust.md
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long

@@ -21,7 +21,12 @@ const LIMIT: usize = 1000;
 const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/runtime.rs", "reaches the yielder of the running coroutine through a pointer"),
     ("crates/selvedge/src/coroutine.rs", "abandons coroutines without unwinding them, and looks at their stacks"),
-    ("crates/selvedge/tests/readme.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/examples/table/main.rs", "runs the programs below"),
+    ("crates/selvedge/examples/programs/bugs.rs", "code that is unsafe by nature"),
+    ("crates/selvedge/examples/programs/locks.rs", "code that is unsafe by nature"),
+    ("crates/selvedge/examples/programs/structures.rs", "code that is unsafe by nature"),
+    ("crates/selvedge/tests/examples.rs", "runs the programs above"),
+    ("crates/selvedge/tests/litmus.rs", "runs the programs above"),
     ("crates/selvedge/tests/programs.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/src/cell.rs", "pointers into cells are dereferenced by unsafe functions in loom"),
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),

@@ -48,6 +48,6 @@ pub mod thread_jumps;
 pub use call_graph::CallGraph;
 pub use frontier::Frontiers;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use pipeline::{Options, PassError, prepare, prepare_and_report};
+pub use pipeline::{Options, PassError, USEFUL, prepare, prepare_and_report};
 pub use purity::LoopReport;
 pub use selvedge_ir::{Cfg, Dominators};

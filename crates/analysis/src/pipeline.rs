@@ -10,6 +10,9 @@ use crate::{cleanup, compact, confirmation_cas, dce, fold, inline, mem2reg, sroa
 use selvedge_ir::{FuncId, Function, Module, VerifyErrors, verify_function, verify_module};
 use std::fmt;
 
+/// A function without effect whose calls are counted when a program is run under a schedule, so they have to stay.
+pub const USEFUL: &str = "selvedge_useful";
+
 /// What to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -45,6 +48,16 @@ impl Default for Options {
             confirm_exits: false,
             verify: cfg!(debug_assertions),
         }
+    }
+}
+
+impl Options {
+    /// For safe schedules: the verifier reads the module that is made with these options, and the program that is run
+    /// under a schedule is compiled from the same module. An instruction that is named in a schedule is an instruction
+    /// of that module.
+    pub fn for_schedules() -> Options {
+        let keep = [USEFUL.to_owned()].into();
+        Options { inline: Some(inline::Limits { keep, ..inline::Limits::default() }), ..Options::default() }
     }
 }
 

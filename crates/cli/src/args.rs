@@ -231,7 +231,7 @@ pub struct ErrorArgs {
 #[command(next_help_heading = "What the environment may do")]
 pub struct EnvironmentArgs {
     /// The arguments of `main`, without the program's name.
-    #[arg(long, value_name = "ARG", num_args = 1..)]
+    #[arg(long, value_name = "ARG", num_args = 1.., allow_negative_numbers = true)]
     pub args: Vec<String>,
     /// A wait on a condition variable may return without a signal.
     #[arg(long)]

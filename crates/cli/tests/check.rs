@@ -37,6 +37,29 @@ fn a_violation_is_shown_step_by_step_and_can_be_replayed() {
 }
 
 #[test]
+fn a_report_on_cpp_is_in_the_users_own_lines() {
+    let place = Place::with(
+        "a.cpp",
+        "#include <atomic>\n#include <cassert>\n#include <thread>\nstd::atomic<int> x{0};\n\
+         void worker(int n) { x.fetch_add(n); }\n\
+         int main() {\n  std::thread a(worker, 1), b([] { x.store(5); });\n  a.join();\n  b.join();\n  assert(x == 6);\n}\n",
+    );
+    let ended = place.run(&["check", "a.cpp"]);
+    ended.exits_with(1).says(&["| worker", "| lambda:7", "create worker", "join lambda:7"]);
+    let of_step = |text: &str| {
+        let line = ended.out.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text}\n{ended}"));
+        line.split('|').next().expect("a first part").trim().rsplit(' ').next().expect("a place").to_owned()
+    };
+    assert_eq!((of_step("x += 1"), of_step("x = 5")), ("a.cpp:5".to_owned(), "a.cpp:7".to_owned()), "{ended}");
+}
+
+#[test]
+fn arguments_may_be_negative_numbers() {
+    let text = "#include <assert.h>\n#include <stdlib.h>\nint main(int n, char **v) { assert(atoi(v[1]) == -5); }\n";
+    Place::with("a.c", text).run(&["check", "a.c", "--args", "-5"]).exits_with(0);
+}
+
+#[test]
 fn a_trace_of_another_program_is_refused() {
     let place = Place::with("a.c", LOST_UPDATE);
     place.run(&["check", "a.c", "--trace", "t.json"]).exits_with(1);

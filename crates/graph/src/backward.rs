@@ -7,7 +7,7 @@
 //! so depends on the event and on `w`, not on `r`, so that one pass from the newest event to the oldest finds all reads,
 //! and ends at the first event that was not added maximally.
 
-use crate::event::{BOTTOM, EventId, Kind};
+use crate::event::{BOTTOM, EventId, Kind, NONE};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
 
@@ -62,6 +62,7 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
     let previous = |x: EventId| x != w && (x < e || graph.porf(x, w));
     let write = match event.kind {
         Kind::Choose => return event.value == 0,
+        Kind::Read if event.primary != NONE => return false,
         Kind::Read if event.base.is_event() && !previous(event.base) => return false,
         Kind::Read if event.rf == BOTTOM => return true,
         Kind::Read => event.rf,
@@ -71,6 +72,6 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
     };
     let location = graph.location(event.loc);
     let newest = location.co[graph.position_of(write) as usize..].iter().all(|&x| !previous(x));
-    let revisited = |&r: &EventId| graph.event(r).base == e && previous(r);
+    let revisited = |&r: &EventId| (graph.event(r).base == e || graph.event(r).primary == e) && previous(r);
     newest && !location.reads.iter().any(revisited)
 }

@@ -91,6 +91,9 @@ pub struct Event {
     /// What a read read from before it was read again in place: when it was added or revisited. For one that has waited
     /// for another speculative read, that read.
     pub base: EventId,
+    /// For a speculative read that reads from an older write of the same value than its confirmation is going to read
+    /// from: that one.
+    pub primary: EventId,
     /// The place of a write in the coherence order of its location, from 1; 0 is the initial value.
     pub co: u32,
     /// The event before it in its thread, or the event that created the thread.
@@ -118,6 +121,12 @@ impl Event {
     #[inline]
     pub fn is_access(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Write)
+    }
+
+    /// What the confirmation of a speculative read must read from.
+    #[inline]
+    pub fn confirmed(&self) -> EventId {
+        if self.primary == NONE { self.rf } else { self.primary }
     }
 
     /// The other thread of a `Spawn` or `Join`.

@@ -14,6 +14,7 @@
 //! | `explorer/write.rs` | writes, backward revisits (20 to 24) |
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
 //! | `explorer/speculative.rs` | confirmation loops (11 to 13, 16 to 18) |
+//! | `explorer/older_value.rs` | confirmations of a value that was written twice |
 //! | `explorer/other.rs` | everything else (25) |
 //! | `explorer/estimate.rs` | random walks |
 //! | `explorer/crew.rs` | work that is given away and taken on |
@@ -37,6 +38,7 @@ use std::marker::PhantomData;
 mod crew;
 mod estimate;
 mod in_place;
+mod older_value;
 mod other;
 mod read;
 mod speculative;
@@ -46,15 +48,17 @@ mod write;
 #[derive(Clone, Copy, Debug)]
 enum Todo {
     /// A read reads from another write.
-    Source { read: EventId, write: EventId },
+    Source { read: EventId, write: EventId, older: Option<EventId> },
     /// A write is placed elsewhere in coherence order.
-    Place { write: EventId, position: u32 },
+    Place { write: EventId, position: u32, older: Option<EventId> },
     /// Another number is chosen.
     Choice { event: EventId, choice: u64 },
     /// A write revisits a read.
     Back { write: EventId, read: EventId },
     /// A speculative read takes what another one has read, which waits for it.
-    Speculate { read: EventId, write: EventId, other: EventId },
+    Speculate { read: EventId, write: EventId, other: EventId, older: Option<EventId> },
+    /// A speculative read is read again in place when a write comes, but from an older write of the same value.
+    Older { write: EventId, read: EventId, older: EventId },
 }
 
 /// A graph and what is left to explore of it.
@@ -203,11 +207,12 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     /// Makes the graph that an entry stands for.
     fn take_up(&mut self, entry: Todo) -> Result<Go, Over> {
         match entry {
-            Todo::Source { read, write } => self.read_from(read, write),
-            Todo::Place { write, position } => self.place(write, position),
+            Todo::Source { read, write, older } => self.read_from(read, write, older),
+            Todo::Place { write, position, older } => self.place(write, position, older),
             Todo::Choice { event, choice } => self.choose(event, choice),
             Todo::Back { write, read } => self.revisit(write, read),
-            Todo::Speculate { read, write, other } => self.speculate(read, write, other),
+            Todo::Speculate { read, write, other, older } => self.speculate(read, (write, older), other),
+            Todo::Older { write, read, older } => self.read_again_older(write, read, older),
         }
     }
 

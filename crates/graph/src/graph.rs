@@ -236,6 +236,7 @@ impl Graph {
             value: 0,
             rf: NONE,
             base: NONE,
+            primary: NONE,
             co: 0,
             pred,
             executed: self.executed.len() as u32,
@@ -294,8 +295,19 @@ impl Graph {
         let value = if write == BOTTOM { 0 } else { self.written(loc, write) };
         let event = &mut self.events[read.index()];
         event.rf = write;
+        event.primary = NONE;
         event.value = value;
         self.refresh(read);
+    }
+
+    /// Makes a speculative read that nothing follows read from an older write of the same value, while its confirmation
+    /// is to read from the present one; a cut takes it back.
+    pub fn read_older(&mut self, read: EventId, older: EventId) {
+        let before = self.events[read.index()];
+        self.changes.push(Change { read, before });
+        self.change_rf(read, older);
+        debug_assert_eq!(self.event(read).value, before.value, "both have written the same value");
+        self.events[read.index()].primary = before.rf;
     }
 
     /// Makes a blocked read that nothing follows read from another write; a cut takes it back.
@@ -444,6 +456,10 @@ impl Graph {
             }
             if event.base.is_event() {
                 event.base = names[event.base.index()];
+            }
+            if event.primary.is_event() {
+                event.primary = names[event.primary.index()];
+                debug_assert!(event.primary.is_event(), "what a confirmation must read from stays");
             }
             if event.rf.is_event() {
                 event.rf = names[event.rf.index()];

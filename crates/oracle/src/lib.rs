@@ -16,6 +16,7 @@
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
 //! | `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
+//! | `messages/` | the same for processes that pass messages |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`).
@@ -30,6 +31,7 @@ pub mod generate;
 pub mod litmus;
 pub mod lower;
 pub mod machine;
+pub mod messages;
 pub mod race;
 pub mod relaxation;
 pub mod shrink;

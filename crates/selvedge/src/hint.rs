@@ -8,6 +8,7 @@ use std::panic::Location;
 
 /// Says that the thread spins: it waits for something that others do.
 #[track_caller]
+#[inline(always)]
 pub fn spin_loop() {
     runtime::yields(Location::caller());
 }

@@ -142,8 +142,11 @@ pub(crate) fn alone() -> bool {
 }
 
 /// Performs an operation: the thread goes on when the engine says so.
+///
+/// Never inlined: what the operation was would be left over in the frame of the model's code, and stacks are compared
+/// (`spin.rs`).
 #[track_caller]
-#[inline]
+#[inline(never)]
 pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(op, at);
@@ -223,21 +226,21 @@ pub(crate) fn block(at: At) -> ! {
 }
 
 /// The thread comes to the end of an iteration in which it has waited for others.
+///
+/// Always inlined, so that below the frames of the model's code there are only frames in memory that was cleared: what is
+/// left over in them from other calls would tell states apart (`spin.rs`).
 #[track_caller]
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn yields(at: At) {
     if std::thread::panicking() {
         count_aside();
-        return;
+    } else {
+        scrub();
+        suspend_yielding(at);
     }
-    let marker = 0u8;
-    let low = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
-    scrub();
-    suspend_yielding(at, low);
 }
 
-/// Clears the stack where the frames of what is called next will be, so that nothing is left over in it from other calls:
-/// stacks are compared (`spin.rs`).
+/// Clears the stack where the frames of what is called next will be.
 #[inline(never)]
 fn scrub() {
     std::hint::black_box(&mut [0u64; 2 * SUSPENDED / 8]);
@@ -245,12 +248,14 @@ fn scrub() {
 
 #[track_caller]
 #[inline(never)]
-fn suspend_yielding(at: At, low: usize) {
+fn suspend_yielding(at: At) {
+    let marker = 0u64;
+    let low = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
     suspend(Yielded::Yields { at, low });
 }
 
-/// Frames between an address in `yields` and the place where the coroutine is suspended take less than this; registers are
-/// saved there.
+/// Frames between an address in `suspend_yielding` and the place where the coroutine is suspended take less than this;
+/// registers are saved there.
 pub(crate) const SUSPENDED: usize = 2048;
 
 #[track_caller]

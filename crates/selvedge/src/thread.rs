@@ -89,6 +89,7 @@ pub fn current() -> Thread {
 
 /// Lets others go on.
 #[track_caller]
+#[inline(always)]
 pub fn yield_now() {
     runtime::yields(Location::caller());
 }

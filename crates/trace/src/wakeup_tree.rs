@@ -15,22 +15,27 @@ entity! {
 
 const NONE: u32 = u32::MAX;
 
-struct NodeData {
-    action: Action,
+struct NodeData<A> {
+    action: A,
     first_child: u32,
     next_sibling: u32,
 }
 
-/// The wakeup trees of all prefixes of the present execution.
-#[derive(Default)]
-pub struct WakeupTree {
-    nodes: Vec<NodeData>,
+/// The wakeup trees of all prefixes of the present execution. What leads to a node is an action of some engine.
+pub struct WakeupTree<A = Action> {
+    nodes: Vec<NodeData<A>>,
     free: Vec<u32>,
 }
 
-impl WakeupTree {
+impl<A> Default for WakeupTree<A> {
+    fn default() -> WakeupTree<A> {
+        WakeupTree { nodes: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<A> WakeupTree<A> {
     /// A new node with this action, outside any tree.
-    pub fn make(&mut self, action: Action) -> Node {
+    pub fn make(&mut self, action: A) -> Node {
         let data = NodeData { action, first_child: NONE, next_sibling: NONE };
         match self.free.pop() {
             Some(n) => {
@@ -45,12 +50,12 @@ impl WakeupTree {
     }
 
     /// The action that leads to a node.
-    pub fn action(&self, node: Node) -> &Action {
+    pub fn action(&self, node: Node) -> &A {
         &self.nodes[node.index()].action
     }
 
     /// Replaces the action that leads to a node, when it has been executed and is known exactly.
-    pub fn set_action(&mut self, node: Node, action: Action) {
+    pub fn set_action(&mut self, node: Node, action: A) {
         self.nodes[node.index()].action = action;
     }
 
@@ -59,7 +64,8 @@ impl WakeupTree {
         named(self.nodes[node.index()].first_child)
     }
 
-    fn next_sibling(&self, node: Node) -> Option<Node> {
+    /// The sibling to the right.
+    pub fn next_sibling(&self, node: Node) -> Option<Node> {
         named(self.nodes[node.index()].next_sibling)
     }
 
@@ -69,7 +75,7 @@ impl WakeupTree {
     }
 
     /// Adds a new rightmost child.
-    pub fn add_child(&mut self, parent: Node, action: Action) -> Node {
+    pub fn add_child(&mut self, parent: Node, action: A) -> Node {
         let child = self.make(action);
         match self.children(parent).last() {
             Some(last) => self.nodes[last.index()].next_sibling = child.index() as u32,
@@ -79,7 +85,7 @@ impl WakeupTree {
     }
 
     /// Adds a sibling directly to the right of a node.
-    pub fn add_sibling(&mut self, node: Node, action: Action) -> Node {
+    pub fn add_sibling(&mut self, node: Node, action: A) -> Node {
         let sibling = self.make(action);
         self.nodes[sibling.index()].next_sibling = self.nodes[node.index()].next_sibling;
         self.nodes[node.index()].next_sibling = sibling.index() as u32;
@@ -95,6 +101,13 @@ impl WakeupTree {
         self.free.push(child);
     }
 
+    /// How many nodes are in use; for checks that memory does not grow.
+    pub fn size(&self) -> usize {
+        self.nodes.len() - self.free.len()
+    }
+}
+
+impl WakeupTree {
     /// Inserts a sequence that is not redundant (Alg. 1, `insert`). `v` is consumed. Returns whether the tree grew.
     pub fn insert(&mut self, root: Node, v: &mut Vec<Action>, dependence: &Dependence) -> bool {
         let mut u = root; // l. 35
@@ -125,11 +138,6 @@ impl WakeupTree {
             u = self.add_child(u, action);
         }
         true
-    }
-
-    /// How many nodes are in use; for checks that memory does not grow.
-    pub fn size(&self) -> usize {
-        self.nodes.len() - self.free.len()
     }
 }
 

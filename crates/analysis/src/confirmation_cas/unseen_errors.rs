@@ -5,11 +5,11 @@
 //! thread reads that value first. But an object that another thread frees, or writes without being atomic, *because* its
 //! own exchange came first, is only met by an attempt which fails. So a loop is marked only if
 //!
-//! - all that it reads is read by atomic loads;
 //! - it reads through pointers only if nothing is ever freed;
 //! - what it may read is written by plain stores only while no other thread can know it: before there are threads, or in
 //!   an object that has not been published yet. For a load through a pointer that goes for all plain stores of the same
-//!   size: an engine refuses accesses of different sizes to the same atomic bytes anyway.
+//!   size: an engine refuses accesses of different sizes to the same atomic bytes anyway;
+//! - what it reads by a load that is not atomic itself is not written in any way once others can know it.
 
 use super::pattern::Pattern;
 use super::{Declined, Scene};
@@ -19,8 +19,8 @@ use crate::purity::private_store;
 use crate::purity::report::Words;
 use crate::{Dominators, LoopForest, rewrite};
 use selvedge_ir::{
-    Block, Callee, Cfg, EntityVec, FuncId, Function, GlobalId, Inst, InstKind, LocId, Module, Operand, Reloc,
-    RelocTarget, Type, Value,
+    AwaitKind, Block, Callee, Cfg, EntityVec, FuncId, Function, GlobalId, Inst, InstKind, LocId, Module, Operand,
+    Reloc, RelocTarget, Type, Value,
 };
 
 /// Library functions that end the life of an object.
@@ -49,12 +49,9 @@ pub fn check(scene: &Scene<'_>, pattern: &Pattern) -> Result<(), Declined> {
     let in_loop = scene.context.this.blocks.iter().flat_map(|&block| func.blocks[block].insts.iter().copied());
     for load in in_loop.chain([pattern.source.load(), pattern.attempt.exchange]) {
         let loc = func.insts[load].loc;
-        let (ty, addr) = match func.insts[load].kind {
-            InstKind::Load { order, .. } if !order.is_atomic() => {
-                let why = format!("{} is read by a load that is not atomic", name(module, func, load));
-                return Err(Declined { why, loc });
-            }
-            InstKind::Load { ty, addr, .. } | InstKind::Cas { ty, addr, .. } => (ty, addr),
+        let (ty, addr, reader) = match func.insts[load].kind {
+            InstKind::Load { ty, addr, order, .. } if !order.is_atomic() => (ty, addr, Reader::Plain),
+            InstKind::Load { ty, addr, .. } | InstKind::Cas { ty, addr, .. } => (ty, addr, Reader::Atomic),
             _ => continue,
         };
         let name = name(module, func, load);
@@ -68,8 +65,11 @@ pub fn check(scene: &Scene<'_>, pattern: &Pattern) -> Result<(), Declined> {
             Some(id) => Target::Global(id),
             None => Target::Anywhere(ty),
         };
-        if let Some((written, loc)) = plain_write(module, target) {
-            let why = format!("{name} is read, and {written} is written by a store that is not atomic");
+        if let Some((written, loc)) = noticed_write(module, target, reader) {
+            let why = match reader {
+                Reader::Atomic => format!("{name} is read, and {written} is written by a store that is not atomic"),
+                Reader::Plain => format!("{name} is read by a load that is not atomic, and {written} is written"),
+            };
             return Err(Declined { why, loc });
         }
     }
@@ -104,17 +104,38 @@ enum Target {
     Anywhere(Type),
 }
 
-/// A plain write that may be to a target while other threads know it.
-fn plain_write(module: &Module, target: Target) -> Option<(String, LocId)> {
+/// How a load of an attempt reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// Races with plain writes.
+    Atomic,
+    /// Races with all writes.
+    Plain,
+}
+
+/// A write that may be to a target while other threads know it, and races with a load of it.
+fn noticed_write(module: &Module, target: Target, reader: Reader) -> Option<(String, LocId)> {
     for (id, func) in module.functions.iter().filter(|(_, func)| !func.is_declaration()) {
         for (block, inst) in func.placed_insts() {
             let (addr, ty) = match func.insts[inst].kind {
                 InstKind::Store { addr, ty, order, .. } if !order.is_atomic() => (addr, Some(ty)),
                 InstKind::MemSet { dst, .. } | InstKind::MemCopy { dst, .. } => (dst, None),
+                InstKind::Store { addr, .. }
+                | InstKind::Rmw { addr, .. }
+                | InstKind::Cas { addr, .. }
+                | InstKind::Await { access: AwaitKind::Rmw { .. } | AwaitKind::Cas { .. }, addr, .. }
+                    if reader == Reader::Plain =>
+                {
+                    (addr, None)
+                }
                 _ => continue,
             };
             let may_meet = match target {
                 Target::Global(own) => global_of(func, addr) == Some(own),
+                // Races with plain loads are errors whatever the sizes are.
+                Target::Anywhere(_) if reader == Reader::Plain => {
+                    global_of(func, addr).is_none_or(|global| is_pointed_to(module, global))
+                }
                 Target::Anywhere(own) => ty.is_none_or(|ty| ty.store_size() == own.store_size()),
             };
             if may_meet && !is_unnoticed(module, id, block, inst, addr) {

@@ -9,7 +9,7 @@
 //! In-place revisits are right if the writes of the location are ordered by program order and reads-from. Where they turn
 //! out not to be, the exploration starts again, and reads of that location are not read again in place.
 
-use super::{Explorer, Go};
+use super::{Explorer, Go, Todo};
 use crate::event::{EventId, LocId};
 use crate::models::Model;
 use crate::request::Request;
@@ -33,8 +33,8 @@ pub(crate) struct Habits {
     pub unordered: bool,
     /// Some read of it is speculative.
     pub speculative: bool,
-    /// Speculative reads of it are used in a way that the theorem does not cover: a value is written twice, or the
-    /// thread does something else than read before it confirms.
+    /// Speculative reads of it are used in a way that the theorem does not cover: the thread does something else than
+    /// read before it confirms.
     pub irregular: bool,
 }
 
@@ -153,8 +153,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         request.flags(thread, value).blocked
     }
 
-    /// In-place revisits (line 22): reads that wait read from the new write.
-    pub(super) fn read_again(&mut self, write: EventId, loc: LocId) -> Result<Go, Over> {
+    /// In-place revisits (line 22): reads that wait read from the new write, but one of them from an older write if that
+    /// was chosen (`older_value.rs`).
+    pub(super) fn read_again(
+        &mut self,
+        write: EventId,
+        loc: LocId,
+        chosen: Option<(EventId, EventId)>,
+    ) -> Result<Go, Over> {
         let graph = self.graph();
         let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
         let waiting: SmallVec<[EventId; 8]> = graph.location(loc).reads.iter().copied().filter(blocked).collect();
@@ -162,10 +168,27 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return Ok(Go::On);
         }
         self.catch_up()?;
+        let mut choices = false;
         for r in waiting {
             let request = self.pending_request(self.graph().event(r).thread);
             self.frame().graph.reread(r, write);
             let flags = self.value_has_changed(r, &request);
+            match chosen {
+                Some((read, older)) if read == r => {
+                    if !self.may_read_older(r, Some(older)) || !self.is_consistent(&[r]) {
+                        return Ok(Go::Back);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    let older = self.older_writes(r, &request.access, write);
+                    if !older.is_empty() && std::mem::replace(&mut choices, true) {
+                        // Two speculative reads wait at a time: that is not how they are made to wait.
+                        self.note(loc, |habits| habits.irregular = true);
+                    }
+                    self.frame().todo.extend(older.into_iter().map(|older| Todo::Older { write, read: r, older }));
+                }
+            }
             if flags.exclusive && !flags.blocked {
                 let graph = self.graph();
                 let takes = |&x: &EventId| x != r && graph.event(x).rf == write && graph.event(x).exclusive;

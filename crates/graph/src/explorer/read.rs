@@ -131,26 +131,33 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if position < newest && self.options.reductions.stale && access.until.is_some() && fails() {
                 continue;
             }
-            if let Some(other) = self.rival(e, access, write) {
-                self.plan_speculation(e, request, write, other);
+            let rival = self.rival(e, access, write);
+            for older in self.older_writes(e, access, write) {
+                match rival {
+                    Some(other) => self.plan_speculation(e, request, (write, Some(older)), other),
+                    None => self.frame().todo.push(Todo::Source { read: e, write, older: Some(older) }),
+                }
+            }
+            if let Some(other) = rival {
+                self.plan_speculation(e, request, (write, None), other);
                 continue;
             }
             if position == newest {
                 self.reads_from(e, request, write);
                 return self.has_read(e, request);
             }
-            self.frame().todo.push(Todo::Source { read: e, write });
+            self.frame().todo.push(Todo::Source { read: e, write, older: None });
         }
         Ok(Go::Back)
     }
 
     /// A read reads from another write than the coherence-last one (line 15).
-    pub(super) fn read_from(&mut self, read: EventId, write: EventId) -> Result<Go, Over> {
+    pub(super) fn read_from(&mut self, read: EventId, write: EventId, older: Option<EventId>) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
         let request = self.pending_request(self.graph().event(read).thread);
         self.reads_from(read, &request, write);
-        if !self.is_consistent(&[read]) {
+        if !self.may_read_older(read, older) || !self.is_consistent(&[read]) {
             return Ok(Go::Back);
         }
         self.has_read(read, &request)

@@ -6,9 +6,10 @@
 //! that has made a speculative read goes on until it has confirmed it (`next_P` (a)), so that only complete
 //! confirmations are found in a graph.
 //!
-//! This is right if all writes of the location are ordered, no value is written twice, and a thread does nothing but
-//! read between the speculative read and its confirmation (Definition 4). Where that turns out not to be so, the
-//! exploration starts again with speculative reads of the location as reads like any other.
+//! This is right if all writes of the location are ordered, and a thread does nothing but read between the speculative
+//! read and its confirmation. Where that turns out not to be so, the exploration starts again with speculative reads of
+//! the location as reads like any other. Definition 4 also wants that no value is written twice; `older_value.rs` does
+//! without that.
 
 use super::{Explorer, Go, Todo};
 use crate::backward;
@@ -98,7 +99,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.note(loc, |habits| habits.irregular = true);
             return None;
         }
-        Some(event.rf)
+        Some(event.confirmed())
     }
 
     /// Another speculative read that reads from a write that a new one could read from as well (line 16).
@@ -111,19 +112,30 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let graph = self.graph();
         let others = graph.location(loc).reads.iter().copied();
-        others.filter(|&b| b != read).find(|&b| graph.event(b).speculative && graph.event(b).rf == write)
+        others.filter(|&b| b != read).find(|&b| graph.event(b).speculative && graph.event(b).confirmed() == write)
     }
 
     /// Notes that a speculative read takes what another one has read, if what would be deleted was added maximally.
-    pub(super) fn plan_speculation(&mut self, read: EventId, request: &Request, write: EventId, other: EventId) {
+    pub(super) fn plan_speculation(
+        &mut self,
+        read: EventId,
+        request: &Request,
+        (write, older): (EventId, Option<EventId>),
+        other: EventId,
+    ) {
         self.reads_from(read, request, write);
         if backward::may_revisit(self.graph(), read, other) {
-            self.frame().todo.push(Todo::Speculate { read, write, other });
+            self.frame().todo.push(Todo::Speculate { read, write, other, older });
         }
     }
 
     /// A speculative read takes what another one has read (line 17): a graph of its own, in which the other one waits.
-    pub(super) fn speculate(&mut self, read: EventId, write: EventId, other: EventId) -> Result<Go, Over> {
+    pub(super) fn speculate(
+        &mut self,
+        read: EventId,
+        (write, older): (EventId, Option<EventId>),
+        other: EventId,
+    ) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
         let request = self.pending_request(self.graph().event(read).thread);
@@ -133,21 +145,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let (other, read) = self.make_frame(other, read)?;
         self.frame().graph.wait_for(other, read);
+        let older = older.map(|older| self.names.get(older.index()).copied().unwrap_or(older));
+        if !self.may_read_older(read, older) || older.is_some() && !self.is_consistent(&[read]) {
+            return Ok(Go::Back);
+        }
         self.has_read(read, &request)
-    }
-
-    /// Looks whether a new write is one that speculative reads of its location can cope with.
-    pub(super) fn check_regularity(&mut self, write: EventId) {
-        let loc = self.graph().event(write).loc;
-        if !self.habits[loc.index()].speculative || !self.speculates(loc) {
-            return;
-        }
-        let graph = self.graph();
-        let value = graph.event(write).value;
-        let location = graph.location(loc);
-        let repeated = location.co.iter().any(|&w| w != write && graph.event(w).value == value);
-        if repeated || location.init == value {
-            self.note(loc, |habits| habits.irregular = true);
-        }
     }
 }

@@ -34,7 +34,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
                 self.note(loc, |habits| habits.unordered = true);
             }
-            self.check_regularity(e);
             match source {
                 Some(source) => self.frame().graph.place(e, source + 1),
                 None => self.plan_places(e, newest),
@@ -43,7 +42,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.frame().todo.extend(others);
         }
         self.plan_revisits(e, limit);
-        if limit.is_some() { Ok(Go::Back) } else { self.written(e) }
+        if limit.is_some() { Ok(Go::Back) } else { self.written(e, None) }
     }
 
     /// Notes the reads that a write revisits (line 24).
@@ -62,7 +61,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let graph = self.graph();
             let pushed_back = graph.location(loc).write_at(position);
             if !graph.event(pushed_back).exclusive {
-                self.frame().todo.push(Todo::Place { write: e, position });
+                self.frame().todo.push(Todo::Place { write: e, position, older: None });
             }
         }
     }
@@ -77,19 +76,19 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         graph.set_written(e, value, choice);
         // As another write it revisits reads as well.
         self.plan_revisits(e, None);
-        self.written(e)
+        self.written(e, None)
     }
 
     /// What follows from a write that has found its place.
-    fn written(&mut self, e: EventId) -> Result<Go, Over> {
+    pub(super) fn written(&mut self, e: EventId, chosen: Option<(EventId, EventId)>) -> Result<Go, Over> {
         self.check_race(e)?;
         self.frame().graph.executed.push(e);
         let loc = self.graph().event(e).loc;
-        if self.in_place(loc) { self.read_again(e, loc) } else { Ok(Go::On) }
+        if self.in_place(loc) { self.read_again(e, loc, chosen) } else { Ok(Go::On) }
     }
 
     /// A write stands elsewhere in coherence order, in a graph that was just made by a revisit or in an older one.
-    pub(super) fn place(&mut self, write: EventId, position: u32) -> Result<Go, Over> {
+    pub(super) fn place(&mut self, write: EventId, position: u32, older: Option<EventId>) -> Result<Go, Over> {
         self.cut_behind(write);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         graph.place(write, position);
@@ -97,7 +96,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let revisited = graph.location(loc).reads.iter().copied().find(|&r| graph.event(r).rf == write);
         let last = position == graph.newest(loc);
         if let Some(read) = revisited {
-            if self.lower_bound(read) > position {
+            if !self.may_read_older(read, older) || self.lower_bound(read) > position {
                 return Ok(Go::Back);
             }
             if self.in_place(loc) && self.graph().event(read).blocked && !last {
@@ -109,7 +108,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if (!last || revisited.is_some()) && !self.is_consistent(&changed) {
             return Ok(Go::Back);
         }
-        let go = self.written(write)?;
+        let go = self.written(write, None)?;
         let Some(read) = revisited else { return Ok(go) };
         self.catch_up()?;
         let request = self.pending_request(self.graph().event(read).thread);
@@ -152,10 +151,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let source = graph.position(pred);
             let conflict = graph.successor_rmw(loc, source).is_some_and(|other| other != write);
             if !conflict {
-                self.frame().todo.push(Todo::Place { write, position: source + 1 });
+                self.plan_older_places(read, &request, write, source + 1);
+                self.frame().todo.push(Todo::Place { write, position: source + 1, older: None });
             }
         } else {
-            self.frame().todo.push(Todo::Place { write, position: newest });
+            self.plan_older_places(read, &request, write, newest);
+            self.frame().todo.push(Todo::Place { write, position: newest, older: None });
             self.plan_places(write, newest - 1);
         }
         Ok(Go::Back)

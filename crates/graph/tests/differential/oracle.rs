@@ -22,6 +22,7 @@ const AT_WORK: &[(&str, usize, usize)] = &[
     ("kind semaphores", 5, 0),
     ("kind exchanges", 10, 0),
     ("kind confirmations", 30, 40),
+    ("kind repeated values", 10, 20),
     ("kind confirmations of two", 3, 15),
     ("kind confirmations and awaits", 15, 15),
     ("kind confirmations and others", 10, 3),

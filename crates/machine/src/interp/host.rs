@@ -60,7 +60,9 @@ impl Host for Caller<'_> {
             return Err(self.machine.too_many_threads(self.thread));
         };
         self.machine.threads[self.thread.index()].head.children += 1;
-        self.machine.family.kin[child.index()].start = Some((func, arg));
+        let body = self.machine.body_of_start(func, Addr(arg));
+        let kin = &mut self.machine.family.kin[child.index()];
+        (kin.start, kin.body) = (Some((func, arg)), body);
         self.machine.memory.publish(Addr(arg));
         Ok(child)
     }

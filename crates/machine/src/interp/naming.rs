@@ -114,6 +114,17 @@ impl Program {
     }
 }
 
+/// The innermost place in the user's own code: what a header of the C++ library does inside of an atomic or a container is
+/// the doing of whoever called it. If all is the library's, its innermost place.
+fn own_place(stack: &[SourceSpan]) -> SourceSpan {
+    let is_library = |span: &&SourceSpan| {
+        let system = ["/usr/include/", "/usr/lib/", "/usr/local/include/"].iter().any(|dir| span.file.starts_with(dir));
+        system || span.file.contains("/include/c++/")
+    };
+    let own = stack.iter().filter(|span| span.line > 0).find(|span| !is_library(span));
+    own.or(stack.first()).cloned().unwrap_or_else(nowhere)
+}
+
 impl Interpreter {
     /// The instruction that the innermost function of the program executes in a thread.
     pub(super) fn call_pc(&self, id: ThreadId) -> Option<Pc> {
@@ -122,7 +133,7 @@ impl Interpreter {
 
     /// Where a thread stands in the source.
     pub(super) fn place(&self, id: ThreadId) -> SourceSpan {
-        self.stack_of(id).into_iter().next().unwrap_or_else(nowhere)
+        own_place(&self.stack_of(id))
     }
 
     /// The source position of an instruction.
@@ -263,12 +274,7 @@ impl Interpreter {
     pub(super) fn describe_site(&self, id: ThreadId) -> Site {
         let head = &self.threads[id.index()].head;
         let stack = self.stack_of(id);
-        let mut site = Site {
-            span: stack.first().cloned().unwrap_or_else(nowhere),
-            call: self.library_call(id),
-            stack,
-            ..Site::default()
-        };
+        let mut site = Site { span: own_place(&stack), call: self.library_call(id), stack, ..Site::default() };
         if head.status != Status::Ready && head.status != Status::Stopped {
             return site;
         }
@@ -298,19 +304,77 @@ impl Interpreter {
         site
     }
 
+    /// What a start routine of the C++ library will call: `std::thread` keeps it in the object that it passes on, in
+    /// front of or behind its arguments.
+    pub(super) fn body_of_start(&self, start: FuncId, arg: Addr) -> Option<FuncId> {
+        if !self.program.funcs[start].source_name.starts_with(THREAD_STATE) {
+            return None;
+        }
+        let state = self.memory.find(arg)?;
+        self.memory.words(state).skip(1).find_map(|word| self.function_at(Addr(word)))
+    }
+
     /// A thread's name: `main`, or its start routine, numbered if several threads share it.
     pub(super) fn name_of_thread(&self, id: ThreadId) -> String {
         if id == main_thread() {
             return "main".into();
         }
-        let start = |n: usize| self.family.kin.get(n).and_then(|kin| kin.start).map(|(func, _)| func);
+        let start = |n: usize| {
+            let kin = self.family.kin.get(n)?;
+            kin.start.map(|(func, _)| kin.body.unwrap_or(func))
+        };
         let Some(func) = start(id.index()) else { return id.to_string() };
-        let name = self.program.funcs[func].source_name.clone();
+        let name = short_name(&self.program.funcs[func].source_name);
         let present = |n: &usize| self.threads[*n].head.status != Status::Absent || *n == id.index();
         let same: Vec<usize> = (1..self.threads.len()).filter(|&n| start(n) == Some(func)).filter(present).collect();
         match same.iter().position(|&n| n == id.index()) {
             Some(at) if same.len() > 1 => format!("{name}#{}", at + 1),
             _ => name,
         }
+    }
+}
+
+/// How the names of `std::thread`'s start routines begin.
+const THREAD_STATE: &str = "std::thread::_State_impl<";
+
+/// A function's name without template arguments; a start routine of `std::thread` for a lambda is `lambda:12`, by its line.
+fn short_name(name: &str) -> String {
+    if name.starts_with(THREAD_STATE)
+        && let Some((_, lambda)) = name.split_once("(lambda at ")
+        && let Some((place, _)) = lambda.split_once(')')
+        && let [_column, line, _file] = place.rsplitn(3, ':').collect::<Vec<_>>()[..]
+    {
+        return format!("lambda:{line}");
+    }
+    if name.starts_with(THREAD_STATE) {
+        return "std::thread".to_owned();
+    }
+    let mut depth = 0_usize;
+    let mut short = String::new();
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => short.push(c),
+            _ => {}
+        }
+    }
+    // Operators have such signs in their names.
+    if depth == 0 && !short.is_empty() && !name.contains("operator") { short } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_name;
+
+    #[test]
+    fn threads_are_named_by_what_the_program_calls_them() {
+        assert_eq!(short_name("worker"), "worker");
+        assert_eq!(short_name("push<int, 3>"), "push");
+        assert_eq!(short_name("operator<"), "operator<");
+        let state =
+            |inner: &str| format!("std::thread::_State_impl<std::thread::_Invoker<std::tuple<{inner}> > >::_M_run");
+        assert_eq!(short_name(&state("(lambda at a:b.cpp:10:17)")), "lambda:10");
+        assert_eq!(short_name(&state("Job, int")), "std::thread");
     }
 }

@@ -119,6 +119,8 @@ pub struct Kin {
     pub children: Vec<ThreadId>,
     /// Its start routine and argument when it was prepared last.
     pub start: Option<(FuncId, u64)>,
+    /// The function of the program that the start routine, which is the library's, will call; only for names.
+    pub body: Option<FuncId>,
 }
 
 /// The tree of all threads that were ever heard of.
@@ -130,7 +132,7 @@ pub struct Family {
 impl Family {
     /// Main alone.
     pub fn new() -> Family {
-        Family { kin: vec![Kin { parent: None, nth: 0, children: Vec::new(), start: None }] }
+        Family { kin: vec![Kin { parent: None, nth: 0, children: Vec::new(), start: None, body: None }] }
     }
 
     /// The n-th child of a thread, if it was heard of.
@@ -144,7 +146,7 @@ impl Family {
         let siblings = &mut self.kin[parent.index()].children;
         let nth = siblings.len() as u32;
         siblings.push(child);
-        self.kin.push(Kin { parent: Some(parent), nth, children: Vec::new(), start: None });
+        self.kin.push(Kin { parent: Some(parent), nth, children: Vec::new(), start: None, body: None });
         child
     }
 

@@ -50,32 +50,38 @@ pub struct Kind {
     phrases: &'static [Phrase],
     /// Variables: at most this many.
     vars: usize,
+    /// Values that are written are ones that nobody else writes in so many of a hundred cases.
+    own: usize,
 }
 
 pub const KINDS: &[Kind] = {
     use Phrase::*;
     &[
-        Kind { name: "awaits", phrases: &[Await, Await, Store, Load, Fence, Add], vars: 3 },
-        Kind { name: "mutexes", phrases: &[Lock], vars: 1 },
-        Kind { name: "locks", phrases: &[Lock, Lock, TryLock, Await, Load], vars: 1 },
-        Kind { name: "semaphores", phrases: &[Take, Take, Give, Load, Await], vars: 2 },
-        Kind { name: "exchanges", phrases: &[CasUntil, CasUntil, RmwUntil, Add, Store, Await], vars: 2 },
-        Kind { name: "confirmations", phrases: &[Confirm], vars: 1 },
+        Kind { name: "awaits", phrases: &[Await, Await, Store, Load, Fence, Add], vars: 3, own: 75 },
+        Kind { name: "mutexes", phrases: &[Lock], vars: 1, own: 75 },
+        Kind { name: "locks", phrases: &[Lock, Lock, TryLock, Await, Load], vars: 1, own: 75 },
+        Kind { name: "semaphores", phrases: &[Take, Take, Give, Load, Await], vars: 2, own: 75 },
+        Kind { name: "exchanges", phrases: &[CasUntil, CasUntil, RmwUntil, Add, Store, Await], vars: 2, own: 75 },
+        Kind { name: "confirmations", phrases: &[Confirm], vars: 1, own: 75 },
+        Kind { name: "repeated values", phrases: &[Confirm, Confirm, Confirm, ConfirmSome, Add], vars: 2, own: 25 },
         Kind {
             name: "confirmations of two",
             phrases: &[Confirm, Confirm, Confirm, Load, Fence, Store, Branch],
             vars: 2,
+            own: 75,
         },
-        Kind { name: "confirmations and awaits", phrases: &[Confirm, Confirm, Await, Load], vars: 2 },
+        Kind { name: "confirmations and awaits", phrases: &[Confirm, Confirm, Await, Load], vars: 2, own: 75 },
         Kind {
             name: "confirmations and others",
             phrases: &[Confirm, Confirm, ConfirmSome, Add, CasUntil, Lock, Assume],
             vars: 2,
+            own: 75,
         },
         Kind {
             name: "waits",
             phrases: &[Await, Lock, Take, Give, CasUntil, RmwUntil, Store, Load, Branch, Assume],
             vars: 2,
+            own: 75,
         },
         Kind {
             name: "everything",
@@ -98,6 +104,7 @@ pub const KINDS: &[Kind] = {
                 Branch,
             ],
             vars: 2,
+            own: 75,
         },
     ]
 };
@@ -106,9 +113,9 @@ pub const KINDS: &[Kind] = {
 pub const BUSY: &[Kind] = {
     use Phrase::*;
     &[
-        Kind { name: "accesses", phrases: &[Load, Load, Store, Store, Branch], vars: 3 },
-        Kind { name: "exchanges", phrases: &[Load, Store, Add, Exchange, Cas, Branch], vars: 2 },
-        Kind { name: "assumptions", phrases: &[Load, Store, Store, Cas, Assume, Branch], vars: 2 },
+        Kind { name: "accesses", phrases: &[Load, Load, Store, Store, Branch], vars: 3, own: 75 },
+        Kind { name: "exchanges", phrases: &[Load, Store, Add, Exchange, Cas, Branch], vars: 2, own: 75 },
+        Kind { name: "assumptions", phrases: &[Load, Store, Store, Cas, Assume, Branch], vars: 2, own: 75 },
     ]
 };
 
@@ -307,7 +314,7 @@ impl Generator<'_> {
     fn value(&mut self) -> Expr {
         self.written += 1;
         let own = 10 * self.thread as u64 + self.written;
-        Expr::constant(if self.rng.percent(75) { own } else { self.rng.below(3) as u64 })
+        Expr::constant(if self.rng.percent(self.kind.own) { own } else { self.rng.below(3) as u64 })
     }
 
     fn condition(&mut self) -> Option<Until> {

@@ -33,6 +33,7 @@ pub fn compiler_fence(order: Ordering) {
 /// Signals that the thread spins.
 #[deprecated(note = "use `hint::spin_loop`")]
 #[track_caller]
+#[inline(always)]
 pub fn spin_loop_hint() {
     runtime::yields(Location::caller());
 }

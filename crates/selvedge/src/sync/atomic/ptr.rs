@@ -27,7 +27,9 @@ impl<T> AtomicPtr<T> {
         AtomicPtr { word: Word::new("AtomicPtr", 8, 0), first: StdPtr::new(pointer) }
     }
 
+    // Never inlined, for the same reason as `runtime::perform`.
     #[track_caller]
+    #[inline(never)]
     fn access(&self, order: Order, kind: AccessKind, at: At) -> *mut T {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
         let addr = self.word.see_with(first).addr;

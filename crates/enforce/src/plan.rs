@@ -1,0 +1,211 @@
+//! From a published tree to what each thread does: the plan that the run-time follows.
+//!
+//! | level | what it does |
+//! |---|---|
+//! | Opt0 | every transition in the order of the path; nothing is left out |
+//! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out |
+//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides |
+//!
+//! Operations of synchronisation stay where they are if the program may go on without its schedule, and if it tries a lock:
+//! whether that succeeds depends on the others.
+
+use crate::emit::{SiteId, Sites};
+use crate::planner::Planner;
+use selvedge_ir::{EntityRef, FuncId, Inst, InstKind, Module, Operand};
+use selvedge_schedule::{Options, Precision, PublishedArt, StepKind, ThreadId, independently_fair, program_schedule};
+use std::collections::{HashMap, HashSet};
+use thiserror::Error;
+
+/// How much is optimised.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Every transition in order.
+    Opt0,
+    /// Partial orders, and no redundant synchronisation.
+    Opt1,
+    /// Longer sections, cells of arrays, merged events.
+    Opt2,
+}
+
+/// What is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlanOptions {
+    /// How much is optimised.
+    pub level: Level,
+    /// How many sections are made one at Opt2.
+    pub replicate: usize,
+    /// Whether a program that leaves its schedule goes on without it.
+    pub continue_unconstrained: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false }
+    }
+}
+
+/// Why a schedule cannot be followed.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum PlanError {
+    /// It is not fair.
+    #[error("it would leave out {0} forever")]
+    Unfair(String),
+    /// It is too large.
+    #[error("it is too large: {0}")]
+    TooLarge(String),
+    /// Two ways on cannot be told apart.
+    #[error("it does not say how {thread} decides at {site}")]
+    Undecided {
+        /// The thread.
+        thread: String,
+        /// Where.
+        site: String,
+    },
+    /// A step is no operation of its kind.
+    #[error("it takes {0} for something else")]
+    WrongKind(String),
+    /// The program cannot go on without it.
+    #[error("a program that waits at barriers cannot go on without its schedule")]
+    CannotContinue,
+}
+
+/// What a thread does at a named instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanStep {
+    /// The instruction.
+    pub site: SiteId,
+    /// The successor that a branch has to take.
+    pub successor: Option<u32>,
+    /// For which signals of other threads it waits first.
+    pub waits: Vec<(ThreadId, u32)>,
+    /// The signal that it gives afterwards; 0 is none.
+    pub signal: u32,
+}
+
+/// A section, thread by thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanSection {
+    /// The steps of each thread.
+    pub steps: Vec<Vec<PlanStep>>,
+    /// How many signals each thread gives.
+    pub signals: Vec<u32>,
+    /// The node that it leads to.
+    pub to: usize,
+}
+
+/// Where the leader of a node goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Nowhere: that way was not verified.
+    Leave,
+    /// Into a section, of which it has done some steps already.
+    Section(usize, usize),
+    /// To a choice.
+    Choice(usize),
+}
+
+/// A step that the leader makes while it is not decided which section it belongs to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// The instruction.
+    pub site: SiteId,
+    /// Whether it is the branch that decides.
+    pub branch: bool,
+    /// Where it leads, by successor of the branch; one entry if it is none.
+    pub next: Vec<Next>,
+}
+
+/// A node of the program schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanNode {
+    /// Who starts the next section; nobody where the schedule ends.
+    pub leader: Option<ThreadId>,
+    /// Where the leader goes.
+    pub next: Next,
+}
+
+/// What the run-time follows.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The named instructions and what becomes of them.
+    pub sites: Sites,
+    /// Their names, by number.
+    pub site_names: Vec<String>,
+    /// Sections.
+    pub sections: Vec<PlanSection>,
+    /// Nodes; the first is the root.
+    pub nodes: Vec<PlanNode>,
+    /// Choices.
+    pub choices: Vec<Choice>,
+    /// Whether operations of synchronisation are left out.
+    pub omits_synchronisation: bool,
+    /// Whether the program goes on without a schedule once it has left it.
+    pub continue_unconstrained: bool,
+}
+
+/// Makes the plan of a tree that belongs to the module ([`selvedge_schedule::belongs_to`]).
+pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result<Plan, PlanError> {
+    selvedge_schedule::fairness::admits_fairness(art)
+        .map_err(|(thread, _)| PlanError::Unfair(art.threads[thread.index()].name.clone()))?;
+    let art = &independently_fair(art).map_err(|error| PlanError::TooLarge(error.to_string()))?;
+    let steps = resolved(module, art)?;
+    let kinds: HashSet<StepKind> = steps.iter().flatten().map(|(_, kind)| *kind).collect();
+    let barriers = kinds.contains(&StepKind::BarrierArrive) || kinds.contains(&StepKind::BarrierLeave);
+    if options.continue_unconstrained && barriers {
+        return Err(PlanError::CannotContinue);
+    }
+    let omit = options.level >= Level::Opt1 && !options.continue_unconstrained && !kinds.contains(&StepKind::TryLock);
+    let precision = match options.level {
+        Level::Opt0 => Precision::Order,
+        Level::Opt1 => Precision::Objects,
+        Level::Opt2 => Precision::Bytes,
+    };
+    let replicate = if options.level == Level::Opt2 { options.replicate.max(1) } else { 1 };
+    let schedule = program_schedule(art, Options { precision, replicate, omit_synchronisation: omit });
+    Planner { art, schedule: &schedule, steps: &steps, omit, options }.plan()
+}
+
+/// An instruction.
+pub(crate) type Place = (FuncId, Inst);
+
+/// The steps of each transition. Each has to be what the tree says it is.
+fn resolved(module: &Module, art: &PublishedArt) -> Result<Vec<Vec<(Place, StepKind)>>, PlanError> {
+    let mut known: HashMap<(&str, u32), Place> = HashMap::new();
+    let mut all = Vec::new();
+    for transition in &art.transitions {
+        let mut steps = Vec::new();
+        for step in &transition.steps {
+            let wrong = || PlanError::WrongKind(step.site.to_string());
+            let name = (step.site.function.as_str(), step.site.inst);
+            let place = match known.get(&name) {
+                Some(place) => *place,
+                None => step.site.resolve(module).ok_or_else(wrong)?,
+            };
+            known.insert(name, place);
+            if !fits(module, place, step.kind) {
+                return Err(wrong());
+            }
+            steps.push((place, step.kind));
+        }
+        all.push(steps);
+    }
+    Ok(all)
+}
+
+/// Whether an instruction can be a step of a kind. Names of functions are not looked at, only what would go wrong.
+fn fits(module: &Module, (func, inst): Place, kind: StepKind) -> bool {
+    let function = &module.functions[func];
+    let data = &function.insts[inst];
+    let is_call = matches!(data.kind, InstKind::Call { .. });
+    match kind {
+        StepKind::Branch(n) => (n as usize) < data.kind.successors().len(),
+        StepKind::Exit => is_call || matches!(data.kind, InstKind::Ret { .. } | InstKind::Unreachable),
+        StepKind::Load | StepKind::Store | StepKind::Rmw | StepKind::Fence => !data.kind.is_terminator(),
+        // The result says to one of the threads that it was the last: without the barrier, that is not known.
+        StepKind::BarrierArrive | StepKind::BarrierLeave => {
+            let used = |operand: &Operand| matches!(operand, Operand::Value(value) if data.results.contains(value));
+            is_call && !function.placed_insts().any(|(_, other)| function.insts[other].kind.operands().iter().any(used))
+        }
+        _ => is_call,
+    }
+}

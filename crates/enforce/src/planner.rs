@@ -1,0 +1,201 @@
+//! How the plan is made: which instructions the run-time is called at, what each thread does in each section, and how the
+//! leader of a section finds out which one it is.
+
+use crate::emit::{SiteId, Treatment};
+use crate::plan::{Choice, Level, Next, Place, Plan, PlanError, PlanNode, PlanOptions, PlanSection, PlanStep};
+use crate::waits::{Waits, waits};
+use selvedge_ir::EntityRef;
+use selvedge_schedule::{ProgramSchedule, PublishedArt, Section, StepKind, ThreadId};
+use std::collections::{BTreeMap, HashSet};
+
+/// Signals and sections are counted with this many bits.
+const BITS: u32 = 20;
+
+/// What a plan is made from.
+pub(crate) struct Planner<'a> {
+    /// The tree, with one thread per node.
+    pub art: &'a PublishedArt,
+    /// Its program schedule.
+    pub schedule: &'a ProgramSchedule,
+    /// The steps of each transition.
+    pub steps: &'a [Vec<(Place, StepKind)>],
+    /// Whether operations of synchronisation are left out.
+    pub omit: bool,
+    /// What is wanted.
+    pub options: PlanOptions,
+}
+
+impl<'a> Planner<'a> {
+    pub(crate) fn plan(&self) -> Result<Plan, PlanError> {
+        let sections: Vec<&Section> = self.schedule.nodes.iter().flat_map(|node| &node.sections).collect();
+        let every = self.options.level == Level::Opt0;
+        let orders: Vec<Waits> = sections.iter().map(|section| waits(&section.schedule, every)).collect();
+        let mut plan = Plan {
+            sites: crate::emit::Sites::default(),
+            site_names: Vec::new(),
+            sections: Vec::new(),
+            nodes: Vec::new(),
+            choices: Vec::new(),
+            omits_synchronisation: self.omit,
+            continue_unconstrained: self.options.continue_unconstrained,
+        };
+        self.treat_sites(&self.called(&sections, &orders), &mut plan);
+        for (section, order) in sections.iter().zip(&orders) {
+            plan.sections.push(self.section(section, order, &plan));
+        }
+        let mut first = 0;
+        for node in &self.schedule.nodes {
+            let next = match (node.sections.len(), node.leader) {
+                (0, _) | (_, None) => Next::Leave,
+                (1, _) => Next::Section(first, 0),
+                (count, Some(leader)) => self.choice(&mut plan, leader, (first..first + count).collect(), 0)?,
+            };
+            plan.nodes.push(PlanNode { leader: node.leader, next });
+            first += node.sections.len();
+        }
+        check_size(&plan)?;
+        Ok(plan)
+    }
+
+    /// The steps of an event that are executed.
+    fn executed(&self, section: &Section, event: usize) -> impl Iterator<Item = &'a (Place, StepKind)> + use<'a> {
+        let omit = self.omit;
+        let transition = section.schedule.events[event].transition;
+        self.steps[transition.index()].iter().filter(move |(_, kind)| !(omit && kind.is_synchronisation()))
+    }
+
+    /// The instructions at which the run-time is called. Below Opt2 that is every one.
+    fn called(&self, sections: &[&Section], orders: &[Waits]) -> HashSet<Place> {
+        let mut called = HashSet::new();
+        for (section, order) in sections.iter().zip(orders) {
+            let mut begun = HashSet::new();
+            for (n, event) in section.schedule.events.iter().enumerate() {
+                let places: Vec<Place> = self.executed(section, n).map(|(place, _)| *place).collect();
+                // The first event of a thread waits for its section to begin.
+                let waits = begun.insert(event.thread) || !order.waits[n].is_empty();
+                if self.options.level < Level::Opt2 {
+                    called.extend(places);
+                    continue;
+                }
+                if waits {
+                    called.extend(places.first());
+                }
+                if order.signals[n] != 0 {
+                    called.extend(places.last());
+                }
+            }
+        }
+        for node in self.schedule.nodes.iter().filter(|node| node.sections.len() > 1) {
+            for section in &node.sections {
+                called.extend(self.executed(section, 0).map(|(place, _)| *place));
+            }
+        }
+        called
+    }
+
+    /// Numbers the instructions that the run-time is called at, and says what becomes of these and of those that are left
+    /// out.
+    fn treat_sites(&self, called: &HashSet<Place>, plan: &mut Plan) {
+        let mut all: BTreeMap<Place, (Vec<StepKind>, String)> = BTreeMap::new();
+        for (transition, steps) in self.art.transitions.iter().zip(self.steps) {
+            for (step, (place, kind)) in transition.steps.iter().zip(steps) {
+                let entry = all.entry(*place).or_insert_with(|| (Vec::new(), step.site.to_string()));
+                entry.0.push(*kind);
+            }
+        }
+        for (place, (kinds, name)) in all {
+            let id = SiteId::new(plan.site_names.len());
+            let treatment = if self.omit && kinds[0].is_synchronisation() {
+                Treatment::Omit
+            } else if called.contains(&place) {
+                treatment(&kinds)
+            } else {
+                continue;
+            };
+            plan.site_names.push(name);
+            plan.sites.treated.insert(place, (id, treatment));
+        }
+    }
+
+    fn section(&self, section: &Section, order: &Waits, plan: &Plan) -> PlanSection {
+        let mut steps = vec![Vec::new(); self.art.threads.len()];
+        for (n, event) in section.schedule.events.iter().enumerate() {
+            let called: Vec<(SiteId, StepKind)> = self
+                .executed(section, n)
+                .filter_map(|(place, kind)| plan.sites.treated.get(place).map(|(site, _)| (*site, *kind)))
+                .collect();
+            let last = called.len().saturating_sub(1);
+            for (at, (site, kind)) in called.into_iter().enumerate() {
+                let successor = match kind {
+                    StepKind::Branch(successor) => Some(successor),
+                    _ => None,
+                };
+                let waits = if at == 0 { order.waits[n].clone() } else { Vec::new() };
+                let signal = if at == last { order.signals[n] } else { 0 };
+                steps[event.thread.index()].push(PlanStep { site, successor, waits, signal });
+            }
+        }
+        PlanSection { steps, signals: order.totals.clone(), to: section.to.index() }
+    }
+
+    /// How the leader finds out which of these sections it is in, of which it has made this many steps.
+    fn choice(&self, plan: &mut Plan, leader: ThreadId, sections: Vec<usize>, at: usize) -> Result<Next, PlanError> {
+        if let [section] = sections[..] {
+            return Ok(Next::Section(section, at));
+        }
+        let step = |section: usize| plan.sections[section].steps[leader.index()].get(at);
+        let undecided =
+            |site: String| PlanError::Undecided { thread: self.art.threads[leader.index()].name.clone(), site };
+        let Some(first) = step(sections[0]).cloned() else {
+            return Err(undecided("its end".to_owned()));
+        };
+        let name = plan.site_names[first.site.index()].clone();
+        if sections.iter().any(|&section| step(section).is_none_or(|step| step.site != first.site)) {
+            return Err(undecided(name));
+        }
+        let mut groups: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
+        for &section in &sections {
+            groups.entry(step(section).and_then(|step| step.successor)).or_default().push(section);
+        }
+        let id = plan.choices.len();
+        let branch = first.successor.is_some();
+        plan.choices.push(Choice { site: first.site, branch, next: Vec::new() });
+        let most = groups.keys().flatten().max().map_or(1, |&most| most as usize + 1);
+        let mut next = vec![Next::Leave; most];
+        for (successor, group) in groups {
+            next[successor.unwrap_or(0) as usize] = self.choice(plan, leader, group, at + 1)?;
+        }
+        plan.choices[id].next = next;
+        Ok(Next::Choice(id))
+    }
+}
+
+/// What becomes of an instruction that is executed.
+fn treatment(kinds: &[StepKind]) -> Treatment {
+    match kinds[0] {
+        StepKind::Branch(_) => Treatment::Branch,
+        StepKind::Exit => Treatment::Before,
+        StepKind::CondWait | StepKind::CondWake => Treatment::Wait,
+        StepKind::CondSignal | StepKind::CondBroadcast => Treatment::Turns(1),
+        StepKind::BarrierArrive | StepKind::BarrierLeave => Treatment::Turns(2),
+        _ => Treatment::Around,
+    }
+}
+
+fn check_size(plan: &Plan) -> Result<(), PlanError> {
+    let too_large = |what: &str| Err(PlanError::TooLarge(what.to_owned()));
+    if plan.sections.len() + 1 >= 1 << BITS {
+        return too_large("it has too many sections");
+    }
+    if plan.sections.iter().flat_map(|section| &section.signals).any(|&count| count >= 1 << BITS) {
+        return too_large("a section is too long");
+    }
+    let steps: usize = plan.sections.iter().flat_map(|section| &section.steps).map(Vec::len).sum();
+    if steps > 1 << 24 || plan.sections.len() * plan.sections.first().map_or(0, |s| s.steps.len()) > 1 << 24 {
+        return too_large("it has too many steps");
+    }
+    if plan.choices.iter().map(|choice| choice.next.len()).sum::<usize>() > 1 << 24 {
+        return too_large("it has too many branches");
+    }
+    Ok(())
+}

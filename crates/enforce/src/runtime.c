@@ -1,0 +1,421 @@
+/* The run-time that keeps a program to its schedule.
+ *
+ * Compiled with the program, behind the tables that `tables.rs` writes; all numbers below come from those tables, which
+ * were checked when the schedule was read, and all indices stay within them.
+ *
+ * Every thread has a word on a cache line of its own: the number of the section instance that it is in, and how many of
+ * its signals in that section it has given. To wait is to look at the word of another thread until it is large
+ * enough: by spinning for a while, then by a futex. Nobody waits for a lock. Sections follow each other: the thread that
+ * has the first event of the next section, its leader, waits for all signals of the last one and then announces the next
+ * in the word `current` (Definition 37: all events of a section come before the first event of the next).
+ *
+ * A wake-up may come between the look at a word and the futex call of a thread that goes to sleep, and be missed, since
+ * there is no fence between the store of a word and the look at its sleepers. So nobody sleeps for longer than NAP. */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define BITS 20 /* of a word that count signals, or name a section */
+#define NAP 1000000 /* nanoseconds */
+#define ANY 0xffffffffu
+#define MOST_THREADS 4096
+
+/* ---- threads, counts of useful iterations, inputs ---- */
+
+struct self {
+  _Atomic uint64_t useful;
+  uint64_t random;
+  int id; /* number in the schedule, -1 if it has none */
+#if SELVEDGE_SCHEDULED
+  const struct step *next, *end;
+  uint64_t instance; /* section instance, shifted */
+  int choice;        /* what is being decided, -1 if nothing is */
+#endif
+};
+
+static struct self selves[MOST_THREADS];
+static _Atomic uint32_t created = 1; /* the first is the main thread */
+static _Thread_local struct self *self;
+static double seconds;
+
+static _Noreturn void give_up(const char *message) {
+  fflush(stdout);
+  fprintf(stderr, "selvedge: %s\n", message);
+  _exit(4);
+}
+
+static void prepare(struct self *me, uint32_t number) {
+  const char *seed = getenv("SELVEDGE_SEED");
+  me->random = (seed ? strtoull(seed, 0, 10) : 1) * 0x9e3779b97f4a7c15u + number * 0xbf58476d1ce4e5b9u + 1;
+  me->id = -1;
+#if SELVEDGE_SCHEDULED
+  me->choice = -1;
+  for (int n = 0; n < THREADS; n++)
+    if (starts[n] == number)
+      me->id = n;
+#endif
+  self = me;
+  /* For measurements: which threads share a processor must not depend on what else the machine does. */
+  const char *pin = getenv("SELVEDGE_PIN");
+  if (pin && *pin == '1' && number > 0) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET((number - 1) % (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), &cpus);
+    sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+}
+
+void selvedge_useful(void) {
+  uint64_t count = atomic_load_explicit(&self->useful, memory_order_relaxed);
+  atomic_store_explicit(&self->useful, count + 1, memory_order_relaxed);
+}
+
+static void report(void) {
+  uint64_t total = 0;
+  uint32_t count = created < MOST_THREADS ? created : MOST_THREADS;
+  for (uint32_t n = 0; n < count; n++)
+    total += selves[n].useful;
+  fflush(stdout);
+  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)total);
+  for (uint32_t n = 1; n < count; n++)
+    fprintf(stderr, "%s%llu", n > 1 ? ", " : "", (unsigned long long)selves[n].useful);
+  fprintf(stderr, ")\n");
+}
+
+static void *watch(void *arg) {
+  struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  while (nanosleep(&left, &left))
+    ;
+  report();
+  _exit(0);
+  return arg;
+}
+
+__attribute__((constructor(101))) static void begin(void) {
+  prepare(&selves[0], 0);
+  const char *limit = getenv("SELVEDGE_SECONDS");
+  pthread_t watcher;
+  if (limit && (seconds = strtod(limit, 0)) > 0 && pthread_create(&watcher, 0, watch, 0) == 0)
+    pthread_detach(watcher);
+}
+
+static uint64_t next_random(void) {
+  uint64_t x = self->random;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  self->random = x;
+  return x * 0x2545f4914f6cdd1du;
+}
+
+#define NONDET(name, type)                                                                                             \
+  __attribute__((weak)) type __VERIFIER_nondet_##name(void) { return (type)(next_random() >> 11); }
+NONDET(int, int)
+NONDET(uint, unsigned)
+NONDET(unsigned, unsigned)
+NONDET(long, long)
+NONDET(ulong, unsigned long)
+NONDET(longlong, long long)
+NONDET(ulonglong, unsigned long long)
+
+/* Without a schedule, an atomic block is one under a lock. With one, the schedule keeps others out. */
+static pthread_mutex_t atomic_block = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((weak)) void __VERIFIER_atomic_begin(void) { pthread_mutex_lock(&atomic_block); }
+__attribute__((weak)) void __VERIFIER_atomic_end(void) { pthread_mutex_unlock(&atomic_block); }
+
+__attribute__((weak)) void __VERIFIER_assume(int condition) {
+  if (LIKELY(condition))
+    return;
+#if SELVEDGE_SCHEDULED
+  give_up("an assumption does not hold, although the schedule was made so that it does");
+#else
+  /* An execution that breaks an assumption does not count. */
+  while (1)
+    pause();
+#endif
+}
+
+__attribute__((weak)) void __VERIFIER_error(void) { abort(); }
+
+_Noreturn void __selvedge_unsupported(void) { give_up("the program came to something that is not supported"); }
+
+/* ---- the schedule ---- */
+
+#if SELVEDGE_SCHEDULED
+
+struct line {
+  _Alignas(128) _Atomic uint64_t word;
+  _Atomic uint32_t sleepers;
+  _Atomic uint32_t ended;
+};
+
+static struct line lines[THREADS];
+static struct line current;
+static _Atomic int unconstrained;
+static int spins = 4000, yields = 0;
+
+__attribute__((constructor(102))) static void look_at_processors(void) {
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  current.word = NO_SECTION;
+  if (processors < 2)
+    spins = 1;
+  else if (processors < THREADS) {
+    /* Whoever spins takes the processor away from one that could go on. */
+    spins = 60;
+    yields = 50;
+  }
+}
+
+static void leave(uint32_t site, const char *why) {
+  static _Atomic int said;
+  if (!atomic_exchange(&said, 1)) {
+    const char *thread = self->id >= 0 ? thread_names[self->id] : "a thread that the schedule does not know";
+    const char *place = site < SITES ? site_names[site] : "its end";
+    fflush(stdout);
+    fprintf(stderr, "selvedge: %s left its schedule at %s: %s\n", thread, place, why);
+    if (!CONTINUE)
+      _exit(4);
+    fprintf(stderr, "selvedge: the program goes on without a schedule\n");
+  }
+  atomic_store(&unconstrained, 1);
+}
+
+static inline void cpu_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Waits until a word is large enough; `writer` is who writes it. */
+static __attribute__((noinline)) void wait_slowly(struct line *line, uint64_t value, int writer, uint32_t site) {
+  for (int n = 0; n < spins; n++) {
+    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
+      return;
+    cpu_relax();
+  }
+  for (int n = 0; n < yields; n++) {
+    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
+      return;
+    sched_yield();
+  }
+  atomic_fetch_add(&line->sleepers, 1);
+  while (!atomic_load(&unconstrained)) {
+    uint64_t word = atomic_load_explicit(&line->word, memory_order_acquire);
+    if (word >= value)
+      break;
+    if (writer >= 0 && atomic_load(&lines[writer].ended) &&
+        atomic_load_explicit(&line->word, memory_order_acquire) < value) {
+      leave(site, "it waits for a thread that has ended");
+      break;
+    }
+    struct timespec nap = {0, NAP};
+    /* The lower half of the word changes with every signal. */
+    syscall(SYS_futex, (uint32_t *)&line->word, FUTEX_WAIT_PRIVATE, (uint32_t)word, &nap, 0, 0);
+  }
+  atomic_fetch_sub(&line->sleepers, 1);
+}
+
+static inline void wait_for(struct line *line, uint64_t value, int writer, uint32_t site) {
+  if (LIKELY(atomic_load_explicit(&line->word, memory_order_acquire) >= value))
+    return;
+  wait_slowly(line, value, writer, site);
+}
+
+static inline void set_word(struct line *line, uint64_t value) {
+  atomic_store_explicit(&line->word, value, memory_order_release);
+  if (!LIKELY(atomic_load_explicit(&line->sleepers, memory_order_relaxed) == 0))
+    syscall(SYS_futex, (uint32_t *)&line->word, FUTEX_WAKE_PRIVATE, 1 << 30, 0, 0, 0);
+}
+
+static void enter(struct self *me, uint64_t instance, uint32_t section, uint32_t skip) {
+  const struct part *part = &parts[section * THREADS + me->id];
+  me->instance = instance << BITS;
+  me->next = &steps[part->first + skip];
+  me->end = &steps[part->first + part->count];
+}
+
+/* The leader announces the next section. */
+static void start(struct self *me, uint32_t section, uint32_t skip) {
+  uint64_t instance = (atomic_load_explicit(&current.word, memory_order_relaxed) >> BITS) + 1;
+  if (instance >> (63 - BITS))
+    give_up("the program ran for so long that sections cannot be counted any more");
+  me->choice = -1;
+  set_word(&current, instance << BITS | section);
+  enter(me, instance, section, skip);
+}
+
+static void follow(struct self *me, struct next next, uint32_t site) {
+  if (next.kind == TO_SECTION)
+    start(me, next.a, next.b);
+  else if (next.kind == TO_CHOICE)
+    me->choice = (int)next.a;
+  else
+    leave(site, "it went a way that was not verified");
+}
+
+/* A thread that has nothing more to do in its section waits for the next one that it has a part in. */
+static __attribute__((noinline)) void next_section(struct self *me, uint32_t site) {
+  while (!atomic_load_explicit(&unconstrained, memory_order_relaxed)) {
+    uint64_t now = atomic_load_explicit(&current.word, memory_order_acquire);
+    uint32_t section = now & ((1u << BITS) - 1);
+    uint64_t instance = now >> BITS;
+    if (instance << BITS != me->instance && parts[section * THREADS + me->id].count) {
+      enter(me, instance, section, 0);
+      return;
+    }
+    const struct node *node = &nodes[section_ends[section]];
+    if (node->leader < 0) {
+      leave(site, "the schedule ends before");
+      return;
+    }
+    if (node->leader != me->id) {
+      wait_for(&current, (instance + 1) << BITS, node->leader, site);
+      continue;
+    }
+    for (int other = 0; other < THREADS; other++) {
+      uint32_t signals = parts[section * THREADS + other].signals;
+      if (other != me->id && signals)
+        wait_for(&lines[other], instance << BITS | signals, other, site);
+    }
+    follow(me, node->next, site);
+    return;
+  }
+}
+
+static inline int unscheduled(struct self *me, uint32_t site) {
+  if (!LIKELY(me->id >= 0) && !atomic_load_explicit(&unconstrained, memory_order_relaxed))
+    leave(site, "it has no part in it");
+  return !LIKELY(me->id >= 0);
+}
+
+void __selvedge_at(uint32_t site) {
+  struct self *me = self;
+  if (!LIKELY(!atomic_load_explicit(&unconstrained, memory_order_relaxed)) || unscheduled(me, site))
+    return;
+  if (me->next == me->end && me->choice < 0) {
+    next_section(me, site);
+    if (atomic_load_explicit(&unconstrained, memory_order_relaxed))
+      return;
+  }
+  if (me->choice >= 0) {
+    if (choices[me->choice].site != site || choices[me->choice].branch)
+      leave(site, "another instruction was expected");
+    return;
+  }
+  const struct step *step = me->next;
+  if (!LIKELY(step->site == site)) {
+    leave(site, "another instruction was expected");
+    return;
+  }
+  for (uint32_t n = 0; n < step->wait_count; n++) {
+    struct wait wait = waits[step->first_wait + n];
+    wait_for(&lines[wait.thread], me->instance | wait.signals, (int)wait.thread, site);
+  }
+}
+
+void __selvedge_done(uint32_t site) {
+  struct self *me = self;
+  if (!LIKELY(!atomic_load_explicit(&unconstrained, memory_order_relaxed)) || !LIKELY(me->id >= 0))
+    return;
+  if (!LIKELY(me->choice < 0)) {
+    follow(me, nexts[choices[me->choice].first], site);
+    return;
+  }
+  uint32_t signal = me->next++->signal;
+  if (signal)
+    set_word(&lines[me->id], me->instance | signal);
+}
+
+void __selvedge_branch(uint32_t site, uint32_t successor) {
+  struct self *me = self;
+  if (!LIKELY(!atomic_load_explicit(&unconstrained, memory_order_relaxed)) || unscheduled(me, site))
+    return;
+  if (me->next == me->end && me->choice < 0) {
+    next_section(me, site);
+    if (atomic_load_explicit(&unconstrained, memory_order_relaxed))
+      return;
+  }
+  if (me->choice >= 0) {
+    const struct choice *choice = &choices[me->choice];
+    if (choice->site != site || !choice->branch)
+      leave(site, "another instruction was expected");
+    else if (successor >= choice->count)
+      leave(site, "it went a way that was not verified");
+    else {
+      follow(me, nexts[choice->first + successor], site);
+      /* The branch was the last step of its event: what it signals stands at the step before. */
+      if (me->choice < 0 && !atomic_load_explicit(&unconstrained, memory_order_relaxed) && me->next[-1].signal)
+        set_word(&lines[me->id], me->instance | me->next[-1].signal);
+    }
+    return;
+  }
+  const struct step *step = me->next;
+  if (!LIKELY(step->site == site)) {
+    leave(site, "another instruction was expected");
+    return;
+  }
+  for (uint32_t n = 0; n < step->wait_count; n++) {
+    struct wait wait = waits[step->first_wait + n];
+    wait_for(&lines[wait.thread], me->instance | wait.signals, (int)wait.thread, site);
+  }
+  if (!LIKELY(step->successor == successor || step->successor == ANY)) {
+    leave(site, "it went a way that was not verified");
+    return;
+  }
+  me->next++;
+  if (step->signal)
+    set_word(&lines[me->id], me->instance | step->signal);
+}
+
+static void ended(void) {
+  if (self->id >= 0)
+    atomic_store(&lines[self->id].ended, 1);
+}
+
+#else
+static void ended(void) {}
+#endif
+
+/* ---- creation of threads ---- */
+
+struct beginning {
+  void *(*routine)(void *);
+  void *argument;
+  uint32_t number;
+};
+
+static void run_ended(void *arg) {
+  (void)arg;
+  ended();
+}
+
+static void *run(void *arg) {
+  struct beginning beginning = *(struct beginning *)arg;
+  free(arg);
+  prepare(&selves[beginning.number], beginning.number);
+  void *result;
+  pthread_cleanup_push(run_ended, 0);
+  result = beginning.routine(beginning.argument);
+  pthread_cleanup_pop(1);
+  return result;
+}
+
+int __selvedge_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg) {
+  struct beginning *beginning = malloc(sizeof *beginning);
+  uint32_t number = atomic_fetch_add(&created, 1);
+  if (!beginning || number >= MOST_THREADS)
+    give_up("too many threads");
+  *beginning = (struct beginning){routine, arg, number};
+  return pthread_create(thread, attr, run, beginning);
+}

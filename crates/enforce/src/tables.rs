@@ -1,0 +1,129 @@
+//! The plan as tables of the run-time, in C.
+
+use crate::plan::{Next, Plan};
+use selvedge_ir::EntityRef;
+use selvedge_schedule::{PublishedArt, Start};
+use std::fmt::Write;
+
+/// What stands before the tables: their types, which the run-time shares.
+const TYPES: &str = "\
+#include <stdint.h>
+struct wait { uint32_t thread, signals; };
+struct step { uint32_t site, successor, first_wait, wait_count, signal; };
+struct part { uint32_t first, count, signals; };
+enum { LEAVE, TO_SECTION, TO_CHOICE };
+struct next { uint32_t kind, a, b; };
+struct node { int leader; struct next next; };
+struct choice { uint32_t site, branch, first, count; };
+";
+
+/// The run-time of a program that has no schedule.
+pub fn without_schedule() -> String {
+    "#define SELVEDGE_SCHEDULED 0\n".to_owned()
+}
+
+/// The tables of a plan.
+pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
+    let mut out = String::from("#define SELVEDGE_SCHEDULED 1\n");
+    out.push_str(TYPES);
+    let defines = [
+        ("THREADS", art.threads.len()),
+        ("SITES", plan.site_names.len()),
+        ("NO_SECTION", plan.sections.len()),
+        ("CONTINUE", usize::from(plan.continue_unconstrained)),
+    ];
+    for (name, value) in defines {
+        let _ = writeln!(out, "#define {name} {value}");
+    }
+    let starts = art.threads.iter().map(|thread| match thread.start {
+        Start::Main => "0".to_owned(),
+        Start::Created(n) => (u64::from(n) + 1).to_string(),
+    });
+    array(&mut out, "uint32_t", "starts", starts);
+    array(&mut out, "char *const", "thread_names", art.threads.iter().map(|thread| string(&thread.name)));
+    array(&mut out, "char *const", "site_names", plan.site_names.iter().map(|name| string(name)));
+    steps(&mut out, plan, art.threads.len());
+    let ends = plan.sections.iter().map(|section| section.to).chain([0]);
+    array(&mut out, "uint32_t", "section_ends", ends.map(|to| to.to_string()));
+    let nodes = plan.nodes.iter().map(|node| {
+        let leader = node.leader.map_or("-1".to_owned(), |leader| leader.index().to_string());
+        format!("{{{leader}, {}}}", next(node.next))
+    });
+    array(&mut out, "struct node", "nodes", nodes);
+    let mut first = 0;
+    let choices: Vec<String> = plan
+        .choices
+        .iter()
+        .map(|choice| {
+            let (site, branch, count) = (choice.site.index(), u32::from(choice.branch), choice.next.len());
+            first += count;
+            format!("{{{site}, {branch}, {}, {count}}}", first - count)
+        })
+        .collect();
+    array(&mut out, "struct choice", "choices", choices.into_iter());
+    array(&mut out, "struct next", "nexts", plan.choices.iter().flat_map(|choice| &choice.next).map(|&to| next(to)));
+    out
+}
+
+/// Steps and waits, and which of them belong to which thread in which section. Behind the last section comes one without
+/// steps, for the time before the first.
+fn steps(out: &mut String, plan: &Plan, threads: usize) {
+    let (mut steps, mut waits, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    for section in &plan.sections {
+        for (thread, of_thread) in section.steps.iter().enumerate() {
+            parts.push(format!("{{{}, {}, {}}}", steps.len(), of_thread.len(), section.signals[thread]));
+            for step in of_thread {
+                let successor = step.successor.map_or("0xffffffffu".to_owned(), |n| n.to_string());
+                steps.push(format!(
+                    "{{{}, {successor}, {}, {}, {}}}",
+                    step.site.index(),
+                    waits.len(),
+                    step.waits.len(),
+                    step.signal
+                ));
+                waits.extend(step.waits.iter().map(|(thread, count)| format!("{{{}, {count}}}", thread.index())));
+            }
+        }
+    }
+    parts.extend((0..threads).map(|_| "{0, 0, 0}".to_owned()));
+    // The address behind the last step is taken; a step of its own makes it one of the array.
+    steps.push("{0, 0, 0, 0, 0}".to_owned());
+    array(out, "struct step", "steps", steps.into_iter());
+    array(out, "struct wait", "waits", waits.into_iter());
+    array(out, "struct part", "parts", parts.into_iter());
+}
+
+fn next(next: Next) -> String {
+    match next {
+        Next::Leave => "{LEAVE, 0, 0}".to_owned(),
+        Next::Section(section, at) => format!("{{TO_SECTION, {section}, {at}}}"),
+        Next::Choice(choice) => format!("{{TO_CHOICE, {choice}, 0}}"),
+    }
+}
+
+/// An array; C wants at least one element.
+fn array(out: &mut String, ty: &str, name: &str, items: impl Iterator<Item = String>) {
+    let mut items: Vec<String> = items.collect();
+    if items.is_empty() {
+        items.push("0".to_owned());
+    }
+    let ty = if ty.ends_with("const") { ty.to_owned() } else { format!("const {ty}") };
+    let _ = writeln!(out, "static {ty} {name}[] = {{{}}};", items.join(","));
+}
+
+/// A string of C.
+fn string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'_' | b'-' | b'(' | b')' | b'.' | b',' | b':' => {
+                quoted.push(byte as char);
+            }
+            _ => {
+                let _ = write!(quoted, "\\{byte:03o}");
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,133 @@
+//! What a race leads to: the sequence that reverses it (Alg. 1, ll. 5-10).
+//!
+//! | paper | here |
+//! |---|---|
+//! | `pre(E, e)` | the level of the event `e` |
+//! | `notdep(e, E)` | events after `e` that do not happen after it, to the end of `E` |
+//! | `notobs(e, e', E)` | events that happen after `e`, but are not the observer and do not happen after it |
+//! | `v = notdep(e, E).ê'.ê.(notobs(e, e', E) \ ê').ô` | [`observed`] |
+//! | `v = notdep(e, E).ê'` | [`unobserved`] |
+//!
+//! In `v` every event does what it did in `E`, but for the last one: the observer takes `e'` instead of `e`, a receive that
+//! took `e` times out, and of what else `e` has changed `e'` may find something different. The last is found out by
+//! trying (`explorer.rs`), unless `e` has changed nothing that `e'` depends on.
+
+use crate::Machine;
+use crate::act::{Act, Received};
+use crate::dependence::{conflict_elsewhere, only_reads};
+use crate::system::NONE;
+use crate::trace::{EventId, Trace};
+use crate::weak_initials::Planned;
+use selvedge_ir::EntityRef;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// A sequence under construction.
+pub struct Plan<M: Machine> {
+    /// The sequence.
+    pub v: Vec<Planned<M>>,
+    /// Per event of the execution, its position in `pre(E, e).v`.
+    at: Vec<u32>,
+}
+
+impl<M: Machine> Default for Plan<M> {
+    fn default() -> Plan<M> {
+        Plan { v: Vec::new(), at: Vec::new() }
+    }
+}
+
+impl<M: Machine> Plan<M> {
+    fn clear(&mut self, trace: &Trace<M>) {
+        self.v.clear();
+        self.at.resize(trace.len(), NONE);
+    }
+
+    /// Where an event of the execution is in the sequence, or in the prefix before it.
+    fn position(&self, level: usize, event: u32) -> u32 {
+        if event == NONE || (event as usize) < level { event } else { self.at[event as usize] }
+    }
+
+    fn push(&mut self, trace: &Trace<M>, level: usize, f: EventId) {
+        let event = trace.event(f);
+        let at = (level + self.v.len()) as u32;
+        self.at[f.index()] = at;
+        let source = self.position(level, event.source);
+        self.v.push(Planned { action: event.action.clone(), at, source });
+    }
+
+    fn notdep(&mut self, trace: &Trace<M>, e: EventId) {
+        for f in (e.index() + 1..trace.len()).map(EventId::new) {
+            if !trace.happens_before(e, f) {
+                self.push(trace, e.index(), f);
+            }
+        }
+    }
+
+    /// Replaces what the last step does.
+    pub fn revise(&mut self, act: Act<M>, choice: u32, source: u32) {
+        let last = self.v.last_mut().expect("a sequence that reverses a race is not empty");
+        last.action.act = Some(Rc::new(act));
+        last.action.choice = choice;
+        last.source = source;
+    }
+}
+
+/// Alg. 1, l. 8: the sequence for a race that is observed by `o`.
+pub fn observed<M: Machine>(trace: &Trace<M>, e: EventId, e2: EventId, o: EventId, plan: &mut Plan<M>) {
+    let level = e.index();
+    plan.clear(trace);
+    plan.notdep(trace, e);
+    plan.push(trace, level, e2);
+    plan.push(trace, level, e);
+    // notobs(e, e', E) \ ê'
+    for f in (level + 1..trace.len()).map(EventId::new) {
+        if f != e2 && trace.happens_before(e, f) && !trace.happens_before(o, f) {
+            plan.push(trace, level, f);
+        }
+    }
+    plan.push(trace, level, o);
+    let source = plan.at[e2.index()];
+    let taken = trace.event(e2).act().arrival.as_ref().map(|arrival| arrival.message.id);
+    let act = trace.event(o).act();
+    let received = act.received.as_ref().expect("the observer of a race is a receive");
+    let choice = trace.event(o).action.choice;
+    plan.revise(with_taken(act, Received { taken, ..copy(received) }), choice, source);
+}
+
+/// How much is known of a sequence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// What every step does.
+    All,
+    /// The last step has to be tried: it may do something else, or may not be possible.
+    AllButLast,
+}
+
+/// Alg. 1, l. 10: the sequence for a race that needs no observer.
+pub fn unobserved<M: Machine>(machine: &M, trace: &Trace<M>, e: EventId, e2: EventId, plan: &mut Plan<M>) -> Known {
+    let level = e.index();
+    plan.clear(trace);
+    plan.notdep(trace, e);
+    plan.push(trace, level, e2);
+    let (first, second) = (trace.event(e).act(), trace.event(e2).act());
+    if trace.event(e2).source == level as u32 {
+        let received = second.received.as_ref().expect("what takes a message is a receive");
+        let choice = trace.event(e2).action.choice;
+        plan.revise(with_taken(second, Received { taken: None, ..copy(received) }), choice, NONE);
+        return Known::All;
+    }
+    if !conflict_elsewhere(machine, first, second) || only_reads(first, second) {
+        Known::All
+    } else {
+        Known::AllButLast
+    }
+}
+
+fn copy<M: Machine>(received: &Received<M>) -> Received<M> {
+    Received { accepts: received.accepts.clone(), ..*received }
+}
+
+/// A receive that takes something else; it does nothing more.
+fn with_taken<M: Machine>(act: &Act<M>, received: Received<M>) -> Act<M> {
+    Act { own: act.own, received: Some(received), touched: SmallVec::new(), ..Act::default() }
+}

@@ -1,0 +1,144 @@
+//! Schedules: one execution, written down so that it can be run again.
+//!
+//! The text form is a list of steps: `0` is a step of the first process, `0.2` of its third child, `0.2>0` delivers from
+//! the one to the other, `0#3` fires the timer with the fourth reference of the first process; `/2` behind it takes the
+//! third alternative.
+
+use crate::roster::{Path, Role, Roster};
+use crate::{Machine, Ref, System};
+use std::fmt;
+
+/// Who makes a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Who {
+    /// A process.
+    Process(Path),
+    /// A channel.
+    Channel(Path, Path),
+    /// A timer.
+    Timer(Path, u32),
+}
+
+/// One step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScheduleStep {
+    /// Who.
+    pub who: Who,
+    /// Which alternative it takes, 0 if there is one only.
+    pub choice: u32,
+}
+
+/// One execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Schedule {
+    /// The steps.
+    pub steps: Vec<ScheduleStep>,
+}
+
+impl Who {
+    /// An actor by its ancestry.
+    pub fn of(roster: &Roster, role: Role) -> Who {
+        let path = |pid| roster.path(pid).clone();
+        match role {
+            Role::Process(pid) => Who::Process(path(pid)),
+            Role::Channel(from, to) => Who::Channel(path(from), path(to)),
+            Role::Timer(timer) => Who::Timer(path(timer.owner), timer.n),
+        }
+    }
+
+    /// The role that this actor has.
+    pub fn role(&self, roster: &mut Roster) -> Role {
+        match self {
+            Who::Process(path) => Role::Process(roster.at(path)),
+            Who::Channel(from, to) => Role::Channel(roster.at(from), roster.at(to)),
+            Who::Timer(owner, n) => Role::Timer(Ref { owner: roster.at(owner), n: *n }),
+        }
+    }
+}
+
+impl Schedule {
+    /// The schedule of these steps.
+    pub fn record(roster: &Roster, steps: impl Iterator<Item = (Role, u32)>) -> Schedule {
+        let steps = steps.map(|(role, choice)| ScheduleStep { who: Who::of(roster, role), choice });
+        Schedule { steps: steps.collect() }
+    }
+
+    /// Reads what `Display` writes.
+    pub fn parse(text: &str) -> Result<Schedule, String> {
+        let step = |word: &str| parse_step(word).ok_or_else(|| format!("`{word}` is no step of a schedule"));
+        Ok(Schedule { steps: text.split_whitespace().map(step).collect::<Result<_, _>>()? })
+    }
+
+    /// Runs the schedule on a system that has been started. `step` is called before each step. If a step is not possible,
+    /// says which and why.
+    pub fn run<M: Machine>(
+        &self,
+        system: &mut System<M>,
+        mut step: impl FnMut(&mut System<M>, Role, u32),
+    ) -> Result<(), String> {
+        for (n, planned) in self.steps.iter().enumerate() {
+            let role = planned.who.role(&mut system.roster);
+            let actor = system.roster.actor(role);
+            if !system.enabled(actor) || planned.choice >= system.alternatives(actor) {
+                let n = n + 1;
+                return Err(format!(
+                    "step {n} of the schedule, `{planned}`, is not possible: is it a schedule of another program?"
+                ));
+            }
+            step(system, role, planned.choice);
+        }
+        Ok(())
+    }
+}
+
+fn parse_step(word: &str) -> Option<ScheduleStep> {
+    let (who, choice) = match word.split_once('/') {
+        Some((who, choice)) => (who, choice.parse().ok()?),
+        None => (word, 0),
+    };
+    let who = if let Some((from, to)) = who.split_once('>') {
+        Who::Channel(Path::parse(from)?, Path::parse(to)?)
+    } else if let Some((owner, n)) = who.split_once('#') {
+        Who::Timer(Path::parse(owner)?, n.parse().ok()?)
+    } else {
+        Who::Process(Path::parse(who)?)
+    };
+    Some(ScheduleStep { who, choice })
+}
+
+impl fmt::Display for ScheduleStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.who {
+            Who::Process(path) => write!(f, "{path}")?,
+            Who::Channel(from, to) => write!(f, "{from}>{to}")?,
+            Who::Timer(owner, n) => write!(f, "{owner}#{n}")?,
+        }
+        if self.choice == 0 { Ok(()) } else { write!(f, "/{}", self.choice) }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, step) in self.steps.iter().enumerate() {
+            if n > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{step}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let text = "0 0.1/2 0.1>0 0.3#4";
+        assert_eq!(Schedule::parse(text).map(|schedule| schedule.to_string()), Ok(text.to_owned()));
+        assert!(Schedule::parse("0 1").is_err());
+        assert!(Schedule::parse("0 0.x").is_err());
+        assert!(Schedule::parse("0/").is_err());
+    }
+}

@@ -1,0 +1,170 @@
+//! Weak initials and redundancy (Optimal DPOR with Observers, Defs. 2 and 3).
+//!
+//! A step `p` that was explored after `E` is a weak initial of `w` if its event depends on no event of `w` that precedes
+//! it; then some extension of `E.w` is equivalent to some extension of `E.p`, and exploring `w` would be redundant.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `done(E)` | the [`Sleeper`]s that start at the level of `E` |
+//! | `p ∈ WI_[w](w'.v)` | the sleeper is still asleep when `w'` and `v` have passed by |
+//! | `v ∈ redundant(E, done)` | [`redundant`] |
+//!
+//! The paper tests every step of `done` of every prefix against the whole rest of the execution. Since an event that was
+//! found to precede `p` remains so in every extension (Def. 1.3), what is known after a prefix can be kept: a sleeper goes
+//! on or is woken as events pass by, one after the other, and those that are left at `pre(E, e)` are tested against `v`.
+//! An arrival that sleeps is not woken by another arrival at its mailbox, but by the receive that takes the other one and
+//! would have taken it (Sec. 6): until it was executed itself, and was taken itself, it has to be remembered.
+
+use crate::Machine;
+use crate::act::{ANY, Action, NEVER};
+use crate::dependence::{accepts, conflict};
+use crate::system::NONE;
+use crate::{Content, Pid};
+
+/// A step that was explored before.
+pub struct Sleeper<M: Machine> {
+    /// The step.
+    pub action: Action<M>,
+    /// After how many events it was explored.
+    from: u32,
+    /// Where it was executed since then; [`NONE`] if it was not.
+    performed: u32,
+    /// Which receives could take what it brings: those with lower numbers.
+    limit: u32,
+}
+
+impl<M: Machine> Clone for Sleeper<M> {
+    fn clone(&self) -> Sleeper<M> {
+        Sleeper { action: self.action.clone(), ..*self }
+    }
+}
+
+/// What becomes of a sleeper when an event passes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It sleeps on.
+    Sleeps,
+    /// It is woken: what comes is not redundant because of it.
+    Woken,
+    /// What was executed is redundant, whatever comes.
+    Redundant,
+}
+
+/// An event that passes by.
+pub struct Passing<'a, M: Machine> {
+    /// The step.
+    pub action: &'a Action<M>,
+    /// Its position.
+    pub at: u32,
+    /// The position of the event that brought what it takes; [`NONE`] if it takes nothing, or something that is known to
+    /// come before the sleeper.
+    pub source: u32,
+}
+
+impl<M: Machine> Sleeper<M> {
+    /// A step that was explored after so many events.
+    pub fn new(action: Action<M>, from: u32) -> Sleeper<M> {
+        let arrival = action.act.as_ref().and_then(|act| act.arrival.as_ref());
+        let limit = arrival.map_or(NEVER, |arrival| arrival.limit);
+        Sleeper { action, from, performed: NONE, limit }
+    }
+
+    /// Lets an event pass by.
+    pub fn pass(&mut self, machine: &M, observers: bool, x: &Passing<'_, M>) -> Fate {
+        let (Some(own), Some(other)) = (&self.action.act, &x.action.act) else {
+            let same = x.action.actor == self.action.actor && same_choice(x.action.choice, self.action.choice);
+            return if same { Fate::Redundant } else { Fate::Woken };
+        };
+        let arrival = own.arrival.as_ref().filter(|_| observers);
+        if self.performed == NONE {
+            if x.action.actor == self.action.actor {
+                if !same_choice(x.action.choice, self.action.choice) {
+                    return Fate::Woken;
+                }
+                if arrival.is_none() {
+                    return Fate::Redundant;
+                }
+                self.performed = x.at;
+                return Fate::Sleeps;
+            }
+            let limit = other.arrival.as_ref().map_or(NEVER, |arrival| arrival.limit);
+            if conflict(machine, observers, (own, self.limit), (other, limit)) {
+                return Fate::Woken;
+            }
+        }
+        let Some(arrival) = arrival else { return Fate::Sleeps };
+        if let Some(received) = other.received.as_ref().filter(|received| received.by == arrival.message.to) {
+            if received.taken == Some(arrival.message.id) {
+                return Fate::Redundant;
+            }
+            let overtook = x.source >= self.from && x.source < self.performed;
+            if overtook && received.nth < self.limit && accepts(machine, received, &arrival.message) {
+                return Fate::Woken;
+            }
+        }
+        if let Some(flush) = other.flush
+            && matches!(arrival.message.content, Content::Down { reference, .. } if reference == flush.monitor)
+        {
+            self.limit = self.limit.min(flush.limit);
+        }
+        Fate::Sleeps
+    }
+
+    /// Whose mailbox it brings something to.
+    pub fn mailbox(&self) -> Option<Pid> {
+        self.action.act.as_ref()?.mailbox()
+    }
+}
+
+/// A step with another alternative is another step. One whose alternative is not chosen yet stands for all of them.
+fn same_choice(a: u32, b: u32) -> bool {
+    a == b || a == ANY || b == ANY
+}
+
+/// An event of a sequence that may be explored after a prefix of the present execution.
+pub struct Planned<M: Machine> {
+    /// The step.
+    pub action: Action<M>,
+    /// The position that it would have.
+    pub at: u32,
+    /// The position of the event that brought what it takes.
+    pub source: u32,
+}
+
+impl<M: Machine> Planned<M> {
+    fn passing(&self) -> Passing<'_, M> {
+        Passing { action: &self.action, at: self.at, source: self.source }
+    }
+}
+
+/// Whether and where an actor is a weak initial.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Initial {
+    /// It is not.
+    No,
+    /// It is, and it is not in the sequence.
+    NotIn,
+    /// It is, and its first event is at this index.
+    At(usize),
+}
+
+/// Whether a sleeping step is a weak initial of `v`.
+pub fn weak_initial<M: Machine>(machine: &M, observers: bool, mut sleeper: Sleeper<M>, v: &[Planned<M>]) -> Initial {
+    let mut own = None;
+    for (index, planned) in v.iter().enumerate() {
+        if own.is_none() && sleeper.performed == NONE && planned.action.actor == sleeper.action.actor {
+            own = Some(index);
+        }
+        match sleeper.pass(machine, observers, &planned.passing()) {
+            Fate::Sleeps => {}
+            Fate::Woken => return Initial::No,
+            Fate::Redundant => break,
+        }
+    }
+    own.map_or(Initial::NotIn, Initial::At)
+}
+
+/// Def. 3: whether some step that was explored before is a weak initial of `v`, and of what was executed since.
+pub fn redundant<M: Machine>(machine: &M, observers: bool, sleep: &[Sleeper<M>], v: &[Planned<M>]) -> bool {
+    sleep.iter().any(|sleeper| weak_initial(machine, observers, sleeper.clone(), v) != Initial::No)
+}
