@@ -205,7 +205,6 @@ impl Blocks {
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
         }
     }
-
 }
 
 /// The blocks of the model that runs on this thread of the operating system. The allocator and the library use them in

@@ -1,9 +1,10 @@
-//! Stack overflows in a model's threads.
+//! What would end the process in a model's thread: stack overflows, and panics during a panic.
 //!
 //! The lowest page of a stack must not be touched. If a thread of a model comes there, the system sends a signal. Its
 //! handler runs on a stack of its own, which `std` has set up, and makes the thread return to the machine with a message,
-//! as if it had panicked. All other signals go to whoever wanted them before. On systems other than Linux on x86-64 and
-//! AArch64 there is no such handler, and an overflow ends the process, as `std` has it.
+//! as if it had panicked. A destructor that panics while a panic unwinds ends in a call of `abort`, and that in a signal
+//! too. All other signals go to whoever wanted them before. On systems other than Linux on x86-64 and AArch64 there are no
+//! such handlers, and the process ends, as `std` has it.
 
 // A signal handler.
 #![allow(unsafe_code)]
@@ -16,7 +17,7 @@ use std::cell::Cell;
 pub(crate) enum Ended {
     /// It came to its end.
     Well,
-    /// With a panic, which was noted.
+    /// With a panic, or with several, which were noted.
     Panicked,
     /// It has used up its stack.
     Overflowed,
@@ -30,6 +31,8 @@ pub(crate) struct Guarded {
 }
 
 thread_local! {
+    /// Whether the thread that runs is about to call `abort` because of a panic.
+    static ABORTS: Cell<bool> = const { Cell::new(false) };
     static GUARDED: Cell<Option<Guarded>> = const { Cell::new(None) };
 }
 
@@ -38,6 +41,14 @@ thread_local! {
 pub(crate) fn guard(guarded: Option<Guarded>) {
     GUARDED.set(guarded);
 }
+
+/// The thread that runs is about to call `abort` because of a panic. Says whether that will be caught.
+pub(crate) fn aborts() -> bool {
+    ABORTS.set(CAUGHT);
+    CAUGHT
+}
+
+const CAUGHT: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")));
 
 /// What is said about it.
 pub(crate) const MESSAGE: &str = "stack overflow: a thread of the model has used up its stack of 1 MiB";
@@ -61,27 +72,31 @@ pub(crate) use linux::install;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux {
-    use super::{Ended, GUARDED, RESERVE};
+    use super::{ABORTS, Ended, GUARDED, RESERVE};
     use corosensei::trap::TrapHandlerRegs;
     use std::sync::{Once, OnceLock};
 
-    /// Who handled the signal before.
-    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+    /// Who handled the signals before.
+    static BEFORE: [OnceLock<libc::sigaction>; 2] = [OnceLock::new(), OnceLock::new()];
+    const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGABRT];
 
     /// Handles overflows from now on.
     pub(crate) fn install() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
-            // SAFETY: the handler has the signature that `SA_SIGINFO` asks for and touches nothing that a signal may not.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                let mut before: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut before);
-                // Known before the first signal can come.
-                let _ = BEFORE.set(before);
-                action.sa_sigaction = handle as *const () as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-                libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
+            for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
+                // SAFETY: the handler has the signature that `SA_SIGINFO` asks for and touches nothing that a signal may
+                // not.
+                unsafe {
+                    let mut old: libc::sigaction = std::mem::zeroed();
+                    libc::sigaction(signal, std::ptr::null(), &raw mut old);
+                    // Known before the first signal can come.
+                    let _ = before.set(old);
+                    let mut action: libc::sigaction = std::mem::zeroed();
+                    action.sa_sigaction = handle as *const () as usize;
+                    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                    libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+                }
             }
         });
     }
@@ -89,25 +104,40 @@ mod linux {
     extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let guarded = GUARDED.try_with(std::cell::Cell::get).unwrap_or(None);
         // SAFETY: the system passes pointers to what it says.
-        let (fault, context_of) = unsafe { ((*info).si_addr() as usize, &mut *context.cast::<libc::ucontext_t>()) };
-        let near = |guarded: &super::Guarded| {
-            let limit = guarded.limit;
-            (limit.saturating_sub(RESERVE)..limit + RESERVE).contains(&fault)
-                && guarded.handler.stack_ptr_in_bounds(stack_pointer(context_of))
-        };
-        match guarded.filter(near) {
+        let context_of = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        let guarded = guarded.filter(|guarded| guarded.handler.stack_ptr_in_bounds(stack_pointer(context_of)));
+        let ended = match guarded {
+            Some(_) if signal == libc::SIGABRT => {
+                ABORTS.try_with(|aborts| aborts.take()).unwrap_or(false).then_some(Ended::Panicked)
+            }
             Some(guarded) => {
+                // SAFETY: the system passes a pointer to what it says; this signal has an address.
+                let fault = unsafe { (*info).si_addr() } as usize;
+                let near = guarded.limit.saturating_sub(RESERVE)..guarded.limit + RESERVE;
+                near.contains(&fault).then_some(Ended::Overflowed)
+            }
+            None => None,
+        };
+        match (guarded, ended) {
+            (Some(guarded), Some(ended)) => {
                 // SAFETY: the stack pointer is on this coroutine's stack. What the thread was doing is abandoned with
                 // all that it owns, like the threads of any execution that is abandoned.
-                let regs = unsafe { guarded.handler.setup_trap_handler(|| Ended::Overflowed) };
+                let regs = unsafe { guarded.handler.setup_trap_handler(move || ended) };
                 go_on_at(context_of, regs);
+                unblock(context_of, signal);
             }
-            None => pass_on(signal, info, context),
+            _ => pass_on(signal, info, context),
         }
     }
 
+    /// `abort` has blocked nothing, but the signal itself is blocked while it is handled; that ends with the handler.
+    fn unblock(context: &mut libc::ucontext_t, signal: libc::c_int) {
+        // SAFETY: the mask is part of the context.
+        unsafe { libc::sigdelset(&raw mut context.uc_sigmask, signal) };
+    }
+
     fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        let Some(before) = BEFORE.get() else { return };
+        let Some(before) = SIGNALS.iter().position(|&n| n == signal).and_then(|n| BEFORE[n].get()) else { return };
         // SAFETY: it is called as the one who installed it has asked for; or the signal is left to the system, which
         // sends it again when this returns.
         unsafe {

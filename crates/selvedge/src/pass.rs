@@ -19,11 +19,8 @@ use std::time::Duration;
 
 /// Runs a model.
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
-    let config = Config {
-        timeouts: builder.max_timeouts,
-        panics_end_threads: builder.panics_end_threads,
-        ..Config::default()
-    };
+    let config =
+        Config { timeouts: builder.max_timeouts, panics_end_threads: builder.panics_end_threads, ..Config::default() };
     let running = Running::start(config);
     let mut stats = recorded(builder, at).and_then(|recorded| run_again(body, recorded)).unwrap_or_default();
     if stats.failure.is_none() {

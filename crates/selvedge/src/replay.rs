@@ -138,12 +138,7 @@ mod tests {
         let step = |thread: &[u32], choice| ScheduleStep { thread: thread.to_vec(), choice };
         let link = |from, place| Link { from, place };
         let steps = vec![step(&[], 0), step(&[], 0), step(&[0, 2], 3), step(&[0, 2], 0)];
-        let links = vec![
-            link(None, 0),
-            link(None, 0),
-            link(Some(Source::Initial), 12),
-            link(Some(Source::Step(2)), 0),
-        ];
+        let links = vec![link(None, 0), link(None, 0), link(Some(Source::Initial), 12), link(Some(Source::Step(2)), 0)];
         for links in [None, Some(links)] {
             let threads = vec![vec![], vec![0], vec![0, 2]];
             let schedule = Schedule { threads, steps: steps.clone(), links };
@@ -155,7 +150,9 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", ";;;", "x;---;-;0x", "x;---;-;7", "x;---;q;0", "x;---;-;0*99999999999", "x;--w;-;0r", "x;---;-;é"] {
+        for text in
+            ["", ";;;", "x;---;-;0x", "x;---;-;7", "x;---;q;0", "x;---;-;0*99999999999", "x;--w;-;0r", "x;---;-;é"]
+        {
             assert_eq!(Recorded::read(text), None, "{text}");
         }
     }

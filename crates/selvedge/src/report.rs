@@ -75,6 +75,7 @@ fn access_in_words(access: &Access) -> String {
         (Purpose::Sync, AccessKind::Load) => format!("waits for {object}"),
         (Purpose::Sync, _) if access.until.is_some() => format!("waits for {object}"),
         (Purpose::Sync, _) => format!("signals {object}"),
+        (_, AccessKind::Cas { .. }) if is_lock(access.addr) => format!("tries to lock {object}"),
         (_, AccessKind::Load) => format!("load, {order}, of {object}"),
         (_, AccessKind::Store { .. }) if access.order == Order::Plain => format!("write, {order}, of {object}"),
         (_, AccessKind::Store { value }) => format!("store of {}, {order}, to {object}", shown(value)),
@@ -84,6 +85,11 @@ fn access_in_words(access: &Access) -> String {
             format!("compare-exchange of {expected} to {new}, {order} or {failure}, on {object}")
         }
     }
+}
+
+fn is_lock(addr: Addr) -> bool {
+    let what = runtime::shared(|shared| shared.origins.get(&addr).map_or("", |(what, _)| what));
+    matches!(what, "Mutex" | "RwLock")
 }
 
 /// A violation in words.

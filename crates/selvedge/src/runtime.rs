@@ -279,7 +279,11 @@ fn suspend(yielded: Yielded) -> Outcome {
 #[cold]
 fn aside(op: Op, at: At) -> Outcome {
     match op {
-        Op::Access(Access { kind: AccessKind::Store { .. } | AccessKind::Rmw { used: false, .. }, until: None, .. }) => {
+        Op::Access(Access {
+            kind: AccessKind::Store { .. } | AccessKind::Rmw { used: false, .. },
+            until: None,
+            ..
+        }) => {
             defer(op, at);
             0
         }
@@ -345,12 +349,18 @@ fn install_hook() {
 
 fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
     let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
-    // What comes next would be the end of the process.
+    // What comes next is the end of the process, unless it is caught.
     if message == "panic in a destructor during cleanup" || message == "panic in a function that cannot unwind" {
         let mut before = PANIC.take();
         let (second, place) = before.pop().unwrap_or_default();
         let first = before.pop().map(|(first, place)| format!("; the first one, at {place}: {first}"));
-        abandon_in_panic(format!("{second} ({message}{})", first.unwrap_or_default()), place);
+        let message = format!("{second} ({message}{})", first.unwrap_or_default());
+        if overflow::aborts() {
+            SPOILED.set(true);
+        } else {
+            eprintln!("selvedge: {message} at {place}");
+        }
+        return PANIC.set(vec![(message, place)]);
     }
     let place = info.location().map(|at| SourceSpan {
         file: at.file().to_owned(),

@@ -65,8 +65,7 @@ where
 {
     runtime::must_be_inside();
     let at = Location::caller();
-    let scope =
-        Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
+    let scope = Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let mut panicked = false;
     loop {

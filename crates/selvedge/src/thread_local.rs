@@ -80,9 +80,7 @@ impl<T: 'static> LocalKey<T> {
         runtime::shared(|shared| {
             let locals = &shared.per_thread(thread).locals;
             locals.iter().find(|(other, _)| *other == key).map(|(_, local)| match local {
-                Local::There(value) => {
-                    Ok(std::ptr::from_ref(value.downcast_ref::<T>().expect("a key has one type")))
-                }
+                Local::There(value) => Ok(std::ptr::from_ref(value.downcast_ref::<T>().expect("a key has one type"))),
                 Local::Gone => Err(AccessError(())),
             })
         })

@@ -55,9 +55,8 @@ fn begin<T: ?Sized>(counts: bool) -> (Made, Option<std::sync::Arc<Word>>) {
         return (Made::OUTSIDE, None);
     }
     let at = Location::caller();
-    let (made, counts_all) = runtime::shared(|shared| {
-        (Made { run: shared.run, number: shared.born("Arc", at) }, shared.config.count_arcs)
-    });
+    let (made, counts_all) =
+        runtime::shared(|shared| (Made { run: shared.run, number: shared.born("Arc", at) }, shared.config.count_arcs));
     let counted = counts || counts_all || std::mem::needs_drop::<T>();
     (made, counted.then(|| std::sync::Arc::new(Word::made("Arc", 8, 1))))
 }

@@ -3,8 +3,6 @@
 // `unsync_load` is an unsafe function in loom.
 #![allow(unsafe_code)]
 
-
-
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
 use crate::object::{Word, to_real, to_virtual};
