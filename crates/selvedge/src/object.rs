@@ -16,17 +16,17 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the engine sees of a value of 8 bytes: it may be a pointer.
-pub(crate) fn to_virtual(value: u64) -> u64 {
+pub(crate) fn virtual_of(value: u64) -> u64 {
     if may_be_pointer(value) && runtime::current().is_some() {
-        runtime::shared(|shared| shared.to_virtual(value))
+        runtime::shared(|shared| shared.virtual_of(value))
     } else {
         value
     }
 }
 
 /// What the model's code sees of a value of 8 bytes.
-pub(crate) fn to_real(value: u64) -> u64 {
-    if may_be_virtual(value) { runtime::shared(|shared| shared.to_real(value)) } else { value }
+pub(crate) fn real_of(value: u64) -> u64 {
+    if may_be_virtual(value) { runtime::shared(|shared| shared.real_of(value)) } else { value }
 }
 
 /// A word of memory that threads share.
@@ -81,7 +81,7 @@ impl Word {
                 (seen, freed && shared.blocks.find(place).is_some_and(|block| block.freed))
             }
             None => {
-                let init = if self.size == 8 { shared.to_virtual(init()) } else { init() };
+                let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
                 let number = shared.meet(place, self.size, init, self.what, self.at);
                 self.remembered.store(number, Ordering::Relaxed);
                 let freed = shared.blocks.find(place).is_some_and(|block| block.freed);

@@ -120,7 +120,7 @@ impl Places {
     }
 
     /// The address at this depth of a thread's stack.
-    pub fn from_stack(&self, thread: ThreadId, depth: usize) -> Option<usize> {
+    pub fn stack_at(&self, thread: ThreadId, depth: usize) -> Option<usize> {
         self.stacks.get(thread.index()).map(|&(_, base)| base - depth)
     }
 

@@ -241,13 +241,13 @@ impl Shared {
     }
 
     /// What the engine sees of a value that may be a pointer.
-    pub fn to_virtual(&mut self, value: u64) -> u64 {
-        self.virtuals.to_virtual(value, &self.blocks, &self.places)
+    pub fn virtual_of(&mut self, value: u64) -> u64 {
+        self.virtuals.virtual_of(value, &self.blocks, &self.places)
     }
 
     /// The other way round.
-    pub fn to_real(&self, value: u64) -> u64 {
-        self.virtuals.to_real(value, &self.places)
+    pub fn real_of(&self, value: u64) -> u64 {
+        self.virtuals.real_of(value, &self.places)
     }
 
     /// A value that must not be leaked is made; it is known by this number.

@@ -49,7 +49,7 @@ impl VirtualAddresses {
     }
 
     /// What the engine sees of a value.
-    pub fn to_virtual(&mut self, value: u64, blocks: &Blocks, places: &Places) -> u64 {
+    pub fn virtual_of(&mut self, value: u64, blocks: &Blocks, places: &Places) -> u64 {
         let at = (value & ADDRESS) as usize;
         if !may_be_pointer(value) {
             return value;
@@ -78,7 +78,7 @@ impl VirtualAddresses {
     }
 
     /// The value that the model's code sees.
-    pub fn to_real(&self, value: u64, places: &Places) -> u64 {
+    pub fn real_of(&self, value: u64, places: &Places) -> u64 {
         let at = value & ADDRESS;
         if !may_be_virtual(value) {
             return value;
@@ -87,7 +87,7 @@ impl VirtualAddresses {
         if at >= STACKS {
             let thread = (at - STACKS) / STACK;
             let depth = (thread + 1) * STACK - (at - STACKS);
-            let real = places.from_stack(ThreadId::new(thread as usize), depth as usize);
+            let real = places.stack_at(ThreadId::new(thread as usize), depth as usize);
             return real.map_or(value, |real| tag | real as u64);
         }
         let id = self.ranges.partition_point(|&(base, _)| base <= at).wrapping_sub(1);
@@ -110,20 +110,20 @@ mod tests {
         let thread = ThreadId::new(3);
         places.stack(thread, 0x7f00_0000_0000, 0x7f00_0010_0000);
         let pointer = 0x0001_7f00_000f_fff8;
-        let seen = virtuals.to_virtual(pointer, &blocks, &places);
+        let seen = virtuals.virtual_of(pointer, &blocks, &places);
         assert_ne!(seen, pointer);
-        assert_eq!(virtuals.to_real(seen, &places), pointer);
+        assert_eq!(virtuals.real_of(seen, &places), pointer);
         places.new_run();
         places.stack(thread, 0x7e00_0000_0000, 0x7e00_0010_0000);
-        assert_eq!(virtuals.to_real(seen, &places), 0x0001_7e00_000f_fff8);
+        assert_eq!(virtuals.real_of(seen, &places), 0x0001_7e00_000f_fff8);
     }
 
     #[test]
     fn small_numbers_and_unknown_addresses_stay_as_they_are() {
         let (places, blocks, mut virtuals) = (Places::new(), Blocks::default(), VirtualAddresses::default());
         for value in [0, 1, 4095, 0x5555_5555_0000, u64::MAX] {
-            assert_eq!(virtuals.to_virtual(value, &blocks, &places), value);
-            assert_eq!(virtuals.to_real(value, &places), value);
+            assert_eq!(virtuals.virtual_of(value, &blocks, &places), value);
+            assert_eq!(virtuals.real_of(value, &places), value);
         }
     }
 }

@@ -288,7 +288,8 @@ fn a_model_inside_a_model_is_a_failure() {
 
 #[test]
 fn operations_outside_of_models_say_so() {
-    let outside: [(&str, fn() -> bool); 6] = [
+    type Operation = fn() -> bool;
+    let outside: [(&str, Operation); 6] = [
         ("load", || AtomicUsize::new(0).load(Relaxed) == 0),
         ("exchange", || AtomicUsize::new(0).compare_exchange_weak(0, 1, AcqRel, Acquire).is_ok()),
         ("lock", || Mutex::new(0).lock().is_ok()),

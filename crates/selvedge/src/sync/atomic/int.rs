@@ -5,7 +5,7 @@
 
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
-use crate::object::{Word, to_real, to_virtual};
+use crate::object::{Word, real_of, virtual_of};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{AccessKind, truncate};
 use std::fmt;
@@ -35,13 +35,13 @@ macro_rules! atomic_int {
             /// What the engine sees of a value; one of 8 bytes may be a pointer.
             fn bits(value: $int) -> u64 {
                 let bits = truncate(value as u64, Self::SIZE);
-                if Self::SIZE == 8 { to_virtual(bits) } else { bits }
+                if Self::SIZE == 8 { virtual_of(bits) } else { bits }
             }
 
             #[track_caller]
             fn access(&self, order: Order, kind: AccessKind) -> $int {
                 let bits = self.0.access(order, kind, Location::caller());
-                if Self::SIZE == 8 { to_real(bits) as $int } else { bits as $int }
+                if Self::SIZE == 8 { real_of(bits) as $int } else { bits as $int }
             }
 
             #[track_caller]

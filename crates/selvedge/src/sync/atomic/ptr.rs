@@ -5,7 +5,7 @@
 
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
-use crate::object::{Word, to_real, to_virtual};
+use crate::object::{Word, real_of, virtual_of};
 use crate::runtime::{self, At};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{Access, AccessKind, Op};
@@ -34,11 +34,11 @@ impl<T> AtomicPtr<T> {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
         let addr = self.word.see_with(first).addr;
         let seen = runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at);
-        std::ptr::with_exposed_provenance_mut(to_real(seen) as usize)
+        std::ptr::with_exposed_provenance_mut(real_of(seen) as usize)
     }
 
     fn value(pointer: *mut T) -> u64 {
-        to_virtual(pointer.expose_provenance() as u64)
+        virtual_of(pointer.expose_provenance() as u64)
     }
 
     /// Gives exclusive access to the pointer.
