@@ -25,7 +25,7 @@ use std::ops::{Deref, DerefMut};
 /// This crate installs it unless its feature `allocator` is off. A program that has an allocator of its own switches the
 /// feature off and wraps its own:
 ///
-/// ```ignore
+/// ```text
 /// #[global_allocator]
 /// static ALLOCATOR: selvedge::alloc::Tracking<MyAllocator> = selvedge::alloc::Tracking(MyAllocator);
 /// ```
