@@ -12,6 +12,7 @@
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
+//! | `bench_schedules.rs` | `bench schedules`: programs under their first safe schedule |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
@@ -21,6 +22,7 @@
 mod bench;
 mod bench_graph;
 mod bench_rust;
+mod bench_schedules;
 mod bench_table;
 mod bench_trace;
 mod ci;
@@ -52,6 +54,8 @@ cargo xtask COMMAND
   bench rust [--limit SECONDS] [--write] [NAME...]
                            the Rust library against loom and shuttle, which are fetched from crates.io;
                            --write puts the table into benchmarks/rust.md
+  bench schedules [--full] [NAME...]
+                           native programs under their first safe schedule, and without it
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long

@@ -37,10 +37,20 @@ pub fn ensure_clang() -> Outcome {
     Ok(())
 }
 
+/// Installs Erlang unless it is there: tests of Erlang modules run the compiler and libraries of the installed one.
+pub fn ensure_erlang() -> Outcome {
+    if shell::exists("erl") {
+        println!("erl: found");
+        return Ok(());
+    }
+    install(&["erlang-base"])
+}
+
 /// Installs a further tool unless it is there.
 pub fn ensure(name: &str) -> Outcome {
     let packages: &[&str] = match name {
         "csmith" => &["csmith", "libcsmith-dev"],
+        "erlang" => return ensure_erlang(),
         other => &[other],
     };
     if shell::exists(name) {

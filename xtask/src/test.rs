@@ -19,6 +19,7 @@ struct Counts {
 /// Runs the command.
 pub fn run(args: &[String]) -> Outcome {
     setup::ensure_clang()?;
+    setup::ensure_erlang()?;
     let start = Instant::now();
     let mut command = shell::cargo();
     command.args(["test", "--workspace", "--profile", "checked", "--no-fail-fast"]).args(args);

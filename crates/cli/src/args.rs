@@ -12,6 +12,7 @@ Examples:
   selvedge check queue.c -D N=3 -- -std=c11     with a macro, and flags for clang
   selvedge check --all --json report.json a.c b.c
   selvedge check spin.c --unroll 5              loops go round at most five times
+  selvedge verify buffer.c                      loops and inputs without bound; schedules that are safe
   selvedge replay selvedge-trace.json           a violation again, step by step
 
 Exit codes:
@@ -68,9 +69,11 @@ pub enum Command {
     /// Runs a program under every schedule that matters.
     #[command(after_help = EXAMPLES)]
     Check(Box<CheckArgs>),
-    /// Runs a violation again, from the trace that `check` wrote, and shows it.
+    /// Verifies a program with unbounded loops and inputs, or a part of its schedules under which it can be run safely.
+    Verify(VerifyArgs),
+    /// Runs a violation again, from the trace that `check` or `verify` wrote, and shows it.
     Replay(ReplayArgs),
-    /// Runs a program once, under one schedule, and prints what it prints.
+    /// Runs a program once: in the machine, threads in turns; or natively, under a safe schedule (--schedule).
     Run(RunArgs),
     /// Shows the loops of a program: when an iteration does nothing, and what is done about it.
     Loops(LoopsArgs),
@@ -266,6 +269,38 @@ pub struct ReportArgs {
     pub quiet: bool,
 }
 
+/// Options of `verify`.
+#[derive(Args, Clone, Debug)]
+pub struct VerifyArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Stop after N safe results, each of which permits more schedules than the one before.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ivrs: u32,
+    /// Go on until every schedule was looked at.
+    #[arg(long, conflicts_with = "ivrs")]
+    pub complete: bool,
+    /// Stop, incomplete, after this time: 500ms, 30s, 5m, 2h.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub time: Option<Duration>,
+    /// Give up on a question to the solver after this time.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
+    pub solver_time: Duration,
+    /// Where to write schedule-N.json for each safe result, and trace-N.json for each counterexample.
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub output: PathBuf,
+    /// Write the tree of each safe result as schedule-N.dot too, for Graphviz.
+    #[arg(long)]
+    pub dot: bool,
+    /// Write no files.
+    #[arg(long, conflicts_with_all = ["output", "dot"])]
+    pub no_files: bool,
+    /// Print the answer only, and no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Options of `replay`.
 #[derive(Args, Clone, Debug)]
 pub struct ReplayArgs {
@@ -292,6 +327,50 @@ pub struct RunArgs {
     /// What the program's environment may do.
     #[command(flatten)]
     pub environment: EnvironmentArgs,
+    /// Under a schedule.
+    #[command(flatten)]
+    pub native: NativeArgs,
+}
+
+/// How `run` runs a program natively.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Under a schedule")]
+pub struct NativeArgs {
+    /// Compile the program and run it natively under a safe schedule that `verify` wrote. What stands behind `--` are then
+    /// arguments of the program; macros and flags for clang are those of the schedule unless they are given.
+    #[arg(long, value_name = "SCHEDULE.json", value_hint = ValueHint::FilePath)]
+    pub schedule: Option<PathBuf>,
+    /// Compile the program and run it natively without a schedule, for comparison.
+    #[arg(long, conflicts_with = "schedule")]
+    pub native: bool,
+    /// How the schedule is kept: 0 (every step in order), 1 (only where the order matters; no redundant locks), 2 (as 1,
+    /// with longer sections, cells of arrays told apart, and steps merged).
+    #[arg(long, value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub opt: u8,
+    /// How many sections of the schedule are made one (at --opt 2).
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub replicate: u16,
+    /// What happens if the program leaves its schedule.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "stop")]
+    pub on_leave: OnLeave,
+    /// Stop the program after this time (500ms, 30s, 5m) and say how often each thread called selvedge_useful().
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub time: Option<Duration>,
+    /// The seed of the inputs that __VERIFIER_nondet_* gives.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// A further file for the linker: C, an object or a library.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub link: Vec<String>,
+}
+
+/// What happens if a program leaves its schedule.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnLeave {
+    /// It is stopped before the step that the schedule does not have; exit code 4.
+    Stop,
+    /// It goes on as if it had none. Locks are then kept from the start.
+    Continue,
 }
 
 /// Options of `loops`.

@@ -8,6 +8,8 @@
 //! | 3 | the input cannot be checked: it does not compile, or uses something that is not supported |
 //! | 4 | incomplete: a limit or an interruption came before the end |
 //! | 101 | a bug in selvedge |
+//!
+//! A program that is run natively ends with its own exit code.
 
 use selvedge_llvm::LoadError;
 use std::fmt;
@@ -16,17 +18,26 @@ use std::process::ExitCode;
 /// How a command ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    Verified = 0,
-    Violation = 1,
-    Usage = 2,
-    Unsupported = 3,
-    Incomplete = 4,
-    Bug = 101,
+    Verified,
+    Violation,
+    Usage,
+    Unsupported,
+    Incomplete,
+    Bug,
+    Program(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Verified => 0,
+            Exit::Violation => 1,
+            Exit::Usage => 2,
+            Exit::Unsupported => 3,
+            Exit::Incomplete => 4,
+            Exit::Bug => 101,
+            Exit::Program(code) => code,
+        })
     }
 }
 

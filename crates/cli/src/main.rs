@@ -10,6 +10,8 @@
 //! | `loops.rs` | the `loops` command |
 //! | `replay.rs` | the `replay` command |
 //! | `run_once.rs` | the `run` command |
+//! | `verify.rs`, `verify/` | the `verify` command |
+//! | `enforced.rs` | the `run` command with a schedule: natively |
 //! | `show.rs` | the `models` and `ir` commands |
 //! | `output.rs` | where reports go: terminal, files, standard output |
 //! | `progress.rs` | the progress line |
@@ -24,6 +26,7 @@ mod args;
 mod assumptions;
 mod bug;
 mod check;
+mod enforced;
 mod engine;
 mod estimate;
 mod exit;
@@ -36,6 +39,7 @@ mod replay;
 mod run_once;
 mod show;
 mod values;
+mod verify;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -67,8 +71,10 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Check(args) => check::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Loops(args) => loops::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Run(args) if args.native.schedule.is_some() || args.native.native => enforced::run(&args),
         Command::Run(args) => run_once::run(&args),
         Command::Models(args) => show::models(&args),
         Command::Ir(args) => show::ir(&args),

@@ -70,6 +70,21 @@ pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) ->
     })
 }
 
+/// The program that a safe schedule talks about, and its hash: what the verifier reads, and what is run.
+pub fn for_schedules(program: &Program) -> Result<(Module, String), Failure> {
+    let loaded = read(program)?;
+    output::clang_said(&loaded.warnings);
+    let mut module = loaded.module;
+    selvedge_analysis::prepare(&mut module, &selvedge_analysis::Options::for_schedules()).map_err(
+        |error| match error.pass {
+            None => Failure::input(format!("{}: {error}", program.inputs.join(", "))),
+            Some(_) => Failure::bug_said(error.to_string()),
+        },
+    )?;
+    let hash = hash(&module);
+    Ok((module, hash))
+}
+
 /// Reads a program in Selvedge's own text form.
 fn read_text_form(path: &str) -> Result<Loaded, Failure> {
     let cannot = |error| Failure::usage(format!("{path}: cannot be read: {error}"));

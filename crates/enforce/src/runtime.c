@@ -46,6 +46,9 @@ static struct self selves[MOST_THREADS];
 static _Atomic uint32_t created = 1; /* the first is the main thread */
 static _Thread_local struct self *self;
 static double seconds;
+static int limited; /* whether inputs are: from `lowest`, so many */
+static long long lowest;
+static uint64_t width;
 
 static _Noreturn void give_up(const char *message) {
   fflush(stdout);
@@ -79,23 +82,37 @@ void selvedge_useful(void) {
   atomic_store_explicit(&self->useful, count + 1, memory_order_relaxed);
 }
 
+static uint32_t thread_count(void) { return created < MOST_THREADS ? created : MOST_THREADS; }
+
+static uint64_t total(void) {
+  uint64_t sum = 0;
+  for (uint32_t n = 0; n < thread_count(); n++)
+    sum += selves[n].useful;
+  return sum;
+}
+
 static void report(void) {
-  uint64_t total = 0;
-  uint32_t count = created < MOST_THREADS ? created : MOST_THREADS;
-  for (uint32_t n = 0; n < count; n++)
-    total += selves[n].useful;
   fflush(stdout);
-  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)total);
-  for (uint32_t n = 1; n < count; n++)
+  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)total());
+  for (uint32_t n = 1; n < thread_count(); n++)
     fprintf(stderr, "%s%llu", n > 1 ? ", " : "", (unsigned long long)selves[n].useful);
   fprintf(stderr, ")\n");
 }
 
-static void *watch(void *arg) {
-  struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+static void sleep_for(double time) {
+  struct timespec left = {(time_t)time, (long)((time - (double)(time_t)time) * 1e9)};
   while (nanosleep(&left, &left))
     ;
+}
+
+/* Ends the program when its time is over. */
+static void *watch(void *arg) {
+  sleep_for(seconds / 2);
+  uint64_t before = total();
+  sleep_for(seconds / 2);
   report();
+  if (before && total() == before)
+    give_up("nothing useful happened in the second half of the time: the program is stuck");
   _exit(0);
   return arg;
 }
@@ -103,6 +120,12 @@ static void *watch(void *arg) {
 __attribute__((constructor(101))) static void begin(void) {
   prepare(&selves[0], 0);
   const char *limit = getenv("SELVEDGE_SECONDS");
+  const char *inputs = getenv("SELVEDGE_NONDET");
+  long long highest;
+  if (inputs && sscanf(inputs, "%lld..%lld", &lowest, &highest) == 2) {
+    limited = 1;
+    width = (uint64_t)highest - (uint64_t)lowest + 1;
+  }
   pthread_t watcher;
   if (limit && (seconds = strtod(limit, 0)) > 0 && pthread_create(&watcher, 0, watch, 0) == 0)
     pthread_detach(watcher);
@@ -117,8 +140,19 @@ static uint64_t next_random(void) {
   return x * 0x2545f4914f6cdd1du;
 }
 
+/* An input: any number, or one between the two that SELVEDGE_NONDET gives. */
+static uint64_t input(void) {
+  uint64_t x = next_random() >> 3;
+  return limited ? (uint64_t)lowest + (width ? x % width : x) : x;
+}
+
 #define NONDET(name, type)                                                                                             \
-  __attribute__((weak)) type __VERIFIER_nondet_##name(void) { return (type)(next_random() >> 11); }
+  __attribute__((weak)) type __VERIFIER_nondet_##name(void) { return (type)input(); }
+NONDET(bool, _Bool)
+NONDET(char, signed char)
+NONDET(uchar, unsigned char)
+NONDET(short, short)
+NONDET(ushort, unsigned short)
 NONDET(int, int)
 NONDET(uint, unsigned)
 NONDET(unsigned, unsigned)
@@ -126,6 +160,12 @@ NONDET(long, long)
 NONDET(ulong, unsigned long)
 NONDET(longlong, long long)
 NONDET(ulonglong, unsigned long long)
+NONDET(u32, uint32_t)
+NONDET(u64, uint64_t)
+NONDET(size_t, size_t)
+NONDET(loff_t, long)
+NONDET(unsigned_int, unsigned)
+NONDET(unsigned_long, unsigned long)
 
 /* Without a schedule, an atomic block is one under a lock. With one, the schedule keeps others out. */
 static pthread_mutex_t atomic_block = PTHREAD_MUTEX_INITIALIZER;
@@ -161,19 +201,15 @@ struct line {
 static struct line lines[THREADS];
 static struct line current;
 static _Atomic int unconstrained;
-static int spins = 4000, yields = 0;
 
-__attribute__((constructor(102))) static void look_at_processors(void) {
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  current.word = NO_SECTION;
-  if (processors < 2)
-    spins = 1;
-  else if (processors < THREADS) {
-    /* Whoever spins takes the processor away from one that could go on. */
-    spins = 60;
-    yields = 50;
-  }
-}
+/* How long a thread spins before it gives its processor away: longer if that was enough the last time, shorter if the one
+ * that it waits for needs the processor. */
+#define LEAST_SPINS 16
+#define MOST_SPINS 4000
+#define YIELDS 50
+static _Thread_local int spins = 500;
+
+__attribute__((constructor(102))) static void before_the_first_section(void) { current.word = NO_SECTION; }
 
 static void leave(uint32_t site, const char *why) {
   static _Atomic int said;
@@ -200,11 +236,14 @@ static inline void cpu_relax(void) {
 /* Waits until a word is large enough; `writer` is who writes it. */
 static __attribute__((noinline)) void wait_slowly(struct line *line, uint64_t value, int writer, uint32_t site) {
   for (int n = 0; n < spins; n++) {
-    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
+    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value) {
+      spins = spins * 2 < MOST_SPINS ? spins * 2 : MOST_SPINS;
       return;
+    }
     cpu_relax();
   }
-  for (int n = 0; n < yields; n++) {
+  spins = spins / 2 > LEAST_SPINS ? spins / 2 : LEAST_SPINS;
+  for (int n = 0; n < YIELDS; n++) {
     if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
       return;
     sched_yield();

@@ -73,7 +73,7 @@ fn number(schedule: &SectionSchedule, needed: &[Vec<(usize, u32)>], positions: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selvedge_schedule::section_schedule::partial_order;
+    use selvedge_schedule::section_schedule::{Move, partial_order};
     use selvedge_schedule::{Access, ObjectId, Precision, TransitionId};
 
     fn random(seed: &mut u64, below: u64) -> u64 {
@@ -91,7 +91,13 @@ mod tests {
                 (ThreadId::new(random(seed, 4) as usize), TransitionId::new(n as usize), vec![access])
             })
             .collect();
-        partial_order(4, moves.iter().map(|(t, r, a)| (*t, *r, a.as_slice())), precision)
+        let moves = moves.iter().map(|(thread, transition, accesses)| Move {
+            thread: *thread,
+            transition: *transition,
+            accesses,
+            last: false,
+        });
+        partial_order(4, moves, precision)
     }
 
     /// Executes a section as the threads of the run-time would, in a random order of their steps; the events in order.
@@ -141,7 +147,12 @@ mod tests {
         let turn = [access(0, false), access(1, true), access(0, true)];
         let moves: Vec<(ThreadId, Vec<Access>)> =
             (0..4).flat_map(|n| turn.iter().map(move |a| (ThreadId::new(n % 2), a.clone()))).collect();
-        let all = moves.iter().enumerate().map(|(n, (t, a))| (*t, TransitionId::new(n), a.as_slice()));
+        let all = moves.iter().enumerate().map(|(n, (thread, accesses))| Move {
+            thread: *thread,
+            transition: TransitionId::new(n),
+            accesses,
+            last: false,
+        });
         let waits = waits(&partial_order(2, all, Precision::Objects), false);
         assert_eq!(waits.totals, [2, 2]);
         assert_eq!(waits.waits.iter().flatten().count(), 3);

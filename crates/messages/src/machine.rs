@@ -62,6 +62,12 @@ pub trait Machine {
     /// for it (tables that it owns) goes; what that touches is returned. An error is reported, as in `resume`.
     fn ended(&mut self, pid: Pid, reason: &Reason<Self::Reason>) -> Result<Option<Self::Effect>, Stop>;
 
+    /// A process has ended (after [`Machine::ended`]), and nobody was linked to it or has monitored it: whatever the reason
+    /// was, no process hears of it. An error is reported, as in `resume`.
+    fn unattended(&mut self, _pid: Pid, _reason: &Reason<Self::Reason>) -> Result<(), Stop> {
+        Ok(())
+    }
+
     /// Whether a receive with this predicate would take this message. Depends on the two only.
     fn accepts(&self, predicate: &Self::Predicate, message: &Message<Self>) -> bool;
 

@@ -197,6 +197,7 @@ impl<M: Machine> System<M> {
             let signal = self.down(pid, reference, target, reason.clone());
             words.push((reference.owner, signal));
         }
+        let unattended = if words.is_empty() { self.machine.unattended(pid, &reason).err() } else { None };
         self.head_mut(pid).life = if words.is_empty() { Life::Dead } else { Life::Leaving };
         if !words.is_empty() {
             self.processes[pid.index()].last_words = words;
@@ -205,7 +206,7 @@ impl<M: Machine> System<M> {
         match ended {
             Ok(effect) => {
                 act.effect = effect;
-                None
+                unattended
             }
             Err(stop) => Some(stop),
         }

@@ -145,11 +145,14 @@ pub struct Transition {
     /// l'.
     pub to: LocationId,
     /// The instructions that make it up and that another thread could notice or that decide where control goes, in
-    /// order: mostly one; several for an atomic block; none for a self-loop of a thread that has ended, which is then
-    /// the only transition from its location.
+    /// order: an access and the branches behind it, say, or those of an atomic block. None if nothing is named; it is then
+    /// the only transition from its location that leads to a node that can be reached.
     pub steps: Vec<Step>,
     /// What it reads and writes of the shared objects, synchronisation objects included (an operation on one writes it).
     pub accesses: Vec<Access>,
+    /// The thread that it creates, whose location changes as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<ThreadId>,
     /// Whether it may block: lock, wait for a barrier, a condition or another thread, `assume`.
     pub may_block: bool,
     /// For people: `count = count + 1`, `[count < 5]`.
@@ -216,7 +219,7 @@ pub enum StepKind {
     Join,
     /// Any other call that the verifier looks at.
     Call,
-    /// The thread ends: the return from its function, or a call that ends it.
+    /// The thread or the process ends: the return from the thread's function, or a call that ends it.
     Exit,
 }
 
@@ -264,11 +267,14 @@ pub struct Node {
     /// Whether φ(v) is false. Such a node is never reached and has no edges.
     #[serde(default, skip_serializing_if = "is_false")]
     pub infeasible: bool,
+    /// Whether the process has ended: no thread goes on, wherever it is.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ended: bool,
     /// The node that covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered_by: Option<NodeId>,
-    /// Edges to its children. All edges of a thread that is fully expanded, or none of it: other threads are not
-    /// published.
+    /// Edges to its children. All edges of a thread that is fully expanded, or none of it: what is left of other threads
+    /// is not published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edge>,
 }

@@ -5,6 +5,9 @@
 //! transition at one of them. Such a cycle exists if and only if the graph without the nodes at which T is expanded
 //! has a strongly connected component, not a single node, with such a node. For a fair tree, edges of T are left out
 //! instead of nodes.
+//!
+//! Where a thread may block, the tree does not say whether it is enabled (a main thread that waits for others that
+//! never end is not): such nodes do not count. What is left out there was for the verifier to look at.
 
 use crate::{NodeId, PublishedArt, ThreadId};
 use selvedge_ir::EntityRef;
@@ -39,7 +42,10 @@ fn each_thread(art: &PublishedArt, look: impl Fn(ThreadId) -> Option<NodeId>) ->
 fn unfair_node(art: &PublishedArt, thread: ThreadId, graph: &Graph) -> Option<NodeId> {
     let could_move = |node: &NodeId| {
         let location = art.node(*node).locations[thread.index()];
-        art.transitions_from(thread, location).any(|r| !art.transition(r).steps.is_empty())
+        art.transitions_from(thread, location).any(|r| {
+            let transition = art.transition(r);
+            !transition.may_block && !transition.steps.is_empty()
+        })
     };
     graph.cyclic().into_iter().find(could_move)
 }

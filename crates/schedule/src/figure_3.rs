@@ -27,6 +27,7 @@ fn transition(
         to: LocationId::new(to),
         steps: vec![Step { site, kind }],
         accesses: access.into_iter().collect(),
+        spawns: None,
         may_block: false,
         text: String::new(),
     }
@@ -40,6 +41,7 @@ pub fn node(locations: &[usize], edges: &[(usize, usize)], covered_by: Option<us
         locations: locations.iter().map(|&l| LocationId::new(l)).collect(),
         label: String::new(),
         infeasible: false,
+        ended: false,
         covered_by: covered_by.map(NodeId::new),
         edges: edges.iter().map(edge).collect(),
     }

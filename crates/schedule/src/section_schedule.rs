@@ -51,7 +51,14 @@ pub fn section_schedule(
     let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
     let edges =
         path.edges(art).filter(|edge| art.transition(edge.transition).steps.iter().any(|step| executed(step.kind)));
-    let moves = edges.map(|edge| (art.thread_of(edge), edge.transition, art.accesses(edge)));
+    let ends = |edge: &Edge| art.transition(edge.transition).steps.iter().any(|step| step.kind == StepKind::Exit);
+    let moves = edges.map(|edge| Move {
+        thread: art.thread_of(edge),
+        transition: edge.transition,
+        accesses: art.accesses(edge),
+        // What comes before the end of the process might not come any more if it came later.
+        last: ends(edge),
+    });
     partial_order(art.threads.len(), moves, precision)
 }
 
@@ -61,23 +68,36 @@ pub fn is_event(art: &PublishedArt, edge: &Edge, omit_synchronisation: bool) -> 
     art.transition(edge.transition).steps.iter().any(|step| executed(step.kind))
 }
 
+/// A transition on a section path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move<'a> {
+    /// Who moves.
+    pub thread: ThreadId,
+    /// How.
+    pub transition: TransitionId,
+    /// What it accesses.
+    pub accesses: &'a [Access],
+    /// Whether it depends on everything before it.
+    pub last: bool,
+}
+
 /// The smallest partial order that has each pair of dependent transitions in the order in which they stand.
 pub fn partial_order<'a>(
     threads: usize,
-    moves: impl Iterator<Item = (ThreadId, TransitionId, &'a [Access])>,
+    moves: impl Iterator<Item = Move<'a>>,
     precision: Precision,
 ) -> SectionSchedule {
     let mut events: Vec<Event> = Vec::new();
     let mut clocks: Vec<Clock> = Vec::new();
     let mut lengths = vec![0; threads];
     let mut accesses: Vec<&[Access]> = Vec::new();
-    for (thread, transition, touched) in moves {
+    for Move { thread, transition, accesses: touched, last } in moves {
         let k = lengths[thread.index()];
         let mut clock: Clock = vec![0; threads];
         // The latest events first: what they have seen need not be looked at again.
         for (n, earlier) in events.iter().enumerate().rev() {
             let seen = clock[earlier.thread.index()] > earlier.k;
-            if !seen && (earlier.thread == thread || dependent(accesses[n], touched, precision)) {
+            if !seen && (last || earlier.thread == thread || dependent(accesses[n], touched, precision)) {
                 join(&mut clock, &clocks[n]);
                 clock[earlier.thread.index()] = earlier.k + 1;
             }
@@ -162,7 +182,16 @@ mod tests {
                 })
                 .collect();
             let expected = closure(&moves, precision);
-            let schedule = partial_order(3, moves.iter().map(|(t, r, a)| (*t, *r, a.as_slice())), precision);
+            let schedule = partial_order(
+                3,
+                moves.iter().map(|(thread, transition, a)| Move {
+                    thread: *thread,
+                    transition: *transition,
+                    accesses: a,
+                    last: false,
+                }),
+                precision,
+            );
             for (i, row) in expected.iter().enumerate() {
                 for (j, &before) in row.iter().enumerate() {
                     assert_eq!(schedule.precedes(i, j), before, "{moves:?} {i} {j}");

@@ -94,9 +94,8 @@ fn transition(art: &PublishedArt, id: TransitionId) -> Result<(), ArtError> {
     if transition.accesses.iter().any(|access| access.object.index() >= art.objects.len()) {
         return Err(damaged(format!("{id} accesses an object that does not exist")));
     }
-    let mut siblings = art.transitions_from(transition.thread, transition.from);
-    if transition.steps.is_empty() && (transition.to != transition.from || siblings.any(|other| other != id)) {
-        return Err(damaged(format!("{id} has no steps, but leads somewhere")));
+    if transition.spawns.is_some_and(|thread| thread.index() >= art.threads.len() || thread == transition.thread) {
+        return Err(damaged(format!("{id} creates a thread that does not exist")));
     }
     Ok(())
 }
@@ -123,12 +122,12 @@ fn node(art: &PublishedArt, id: NodeId, parents: &mut [usize]) -> Result<(), Art
     if let Some(by) = node.covered_by {
         cover(art, id, by)?;
     }
-    if node.infeasible && !node.edges.is_empty() {
-        return Err(damaged(format!("{id} is never reached, but leads somewhere")));
+    if (node.infeasible || node.ended) && !(node.edges.is_empty() && node.covered_by.is_none()) {
+        return Err(damaged(format!("{id} is never left, but leads somewhere")));
     }
     let active =
         |thread: crate::ThreadId| art.transitions_from(thread, node.locations[thread.index()]).next().is_some();
-    let leaf = node.edges.is_empty() && node.covered_by.is_none() && !node.infeasible;
+    let leaf = node.edges.is_empty() && node.covered_by.is_none() && !node.infeasible && !node.ended;
     if leaf && art.thread_ids().any(active) {
         return Err(damaged(format!("{id} leads nowhere")));
     }
@@ -161,13 +160,18 @@ fn cover(art: &PublishedArt, id: NodeId, by: NodeId) -> Result<(), ArtError> {
     Ok(())
 }
 
-/// l_T changes as the transition says, and no other location does.
+/// l_T changes as the transition says, and no other location does, except that of a thread that is created.
 fn moves_one_thread(art: &PublishedArt, id: NodeId, edge: &crate::Edge) -> Result<(), ArtError> {
     let (before, after) = (&art.node(id).locations, &art.node(edge.to).locations);
     let transition = art.transition(edge.transition);
     let moved = transition.thread.index();
     let fits = |n: usize| {
-        if n == moved { before[n] == transition.from && after[n] == transition.to } else { before[n] == after[n] }
+        let is_created = transition.spawns.is_some_and(|thread| thread.index() == n);
+        if n == moved {
+            before[n] == transition.from && after[n] == transition.to
+        } else {
+            before[n] == after[n] || is_created
+        }
     };
     if after.len() == before.len() && (0..before.len()).all(fits) {
         return Ok(());

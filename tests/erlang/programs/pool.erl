@@ -1,5 +1,5 @@
 %% entry: test()
-%% entry: forgetful() expect: violation: deadlock, the main process waits in the receive of line 25 for the result of the killed worker
+%% entry: forgetful() expect: violation: deadlock, the main process waits in the receive of line 24 for the result of the killed worker
 %% expect: verified
 -module(pool).
 -export([test/0, forgetful/0]).

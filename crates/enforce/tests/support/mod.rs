@@ -142,7 +142,14 @@ impl Builder<'_> {
 
     fn node(&mut self, places: &[Place]) -> NodeId {
         let locations = places.iter().enumerate().map(|(t, &place)| self.location(t, place)).collect();
-        let node = Node { locations, label: String::new(), infeasible: false, covered_by: None, edges: Vec::new() };
+        let node = Node {
+            locations,
+            label: String::new(),
+            infeasible: false,
+            ended: false,
+            covered_by: None,
+            edges: Vec::new(),
+        };
         self.art.nodes.push(node);
         NodeId::new(self.art.nodes.len() - 1)
     }
@@ -169,6 +176,7 @@ impl Builder<'_> {
                 to: self.location(thread, to),
                 steps: vec![Step { site, kind }],
                 accesses,
+                spawns: None,
                 may_block: matches!(kind, StepKind::Lock | StepKind::BarrierLeave),
                 text: String::new(),
             };
