@@ -10,7 +10,7 @@
 
 use super::actor::ActorMachine;
 use super::dependence::{ClassKey, Equivalence, key};
-use super::enumerate::{Ending, Enumeration, Step, classes, ending, interleavings};
+use super::enumerate::{Ending, Enumeration, Step, check_linearizations, classes, ending, interleavings};
 use super::event::Actor;
 use super::naive::{Delivery, Naive};
 use super::program::Program;
@@ -119,13 +119,26 @@ pub struct Known {
 impl Known {
     /// Enumerates a program; none if it is too large.
     pub fn new(program: &Program, delivery: Delivery, size: Size) -> Option<Known> {
+        Known::with(program, delivery, size, EAGER_SPAWN)
+    }
+
+    /// The same, with processes that are created eagerly or not.
+    pub fn with(program: &Program, delivery: Delivery, size: Size, eager_spawn: bool) -> Option<Known> {
         let mut run = Naive::start(ActorMachine::new(program.clone()).ok()?, delivery);
-        run.eager_spawn = EAGER_SPAWN;
+        run.eager_spawn = eager_spawn;
         let found = match size {
             Size::Interleavings(most) => interleavings(&mut run, most),
             Size::Prefixes(most) => classes(&mut run, most),
         };
         Some(Known { found: found.ok()?, run })
+    }
+
+    /// Whether every class has as many executions as its happens-before has linearizations. All interleavings must have
+    /// been enumerated.
+    pub fn check_linearizations(&mut self) -> Result<(), String> {
+        [Equivalence::Plain, Equivalence::Observers]
+            .into_iter()
+            .try_for_each(|equivalence| check_linearizations(&mut self.run, &self.found, equivalence))
     }
 }
 
@@ -262,9 +275,7 @@ fn spawn_what_is_due(run: &mut Naive<ActorMachine>) {
 fn actor(run: &Naive<ActorMachine>, who: &Who) -> Option<Actor> {
     Some(match who {
         Who::Process(path) => Actor::Process(run.process_at(&path.0)?),
-        Who::Channel(from, to) => {
-            Actor::Channel(Sender::Process(run.process_at(&from.0)?), run.process_at(&to.0)?)
-        }
+        Who::Channel(from, to) => Actor::Channel(Sender::Process(run.process_at(&from.0)?), run.process_at(&to.0)?),
         Who::Timer(owner, n) => Actor::Timer(Ref { owner: run.process_at(&owner.0)?, n: *n }),
     })
 }

@@ -105,11 +105,14 @@ pub fn check(
 }
 
 /// The same for a program in a file; an error if it is too large.
-pub fn check_program(program: &Program, modes: &[Mode], engine: Engine<'_>) -> Result<Result<(), Disagreement>, String> {
+pub fn check_program(
+    program: &Program,
+    modes: &[Mode],
+    engine: Engine<'_>,
+) -> Result<Result<(), Disagreement>, String> {
     let size = Size::Prefixes(200_000);
-    let known = |delivery| {
-        Known::new(program, delivery, size).ok_or_else(|| format!("{delivery:?}: the program is too large"))
-    };
+    let known =
+        |delivery| Known::new(program, delivery, size).ok_or_else(|| format!("{delivery:?}: the program is too large"));
     Ok(check(program, &mut [known(Delivery::Instant)?, known(Delivery::Fifo)?], modes, engine))
 }
 

@@ -92,8 +92,8 @@ pub const PROFILES: &[Profile] = {
         Profile {
             name: "everything",
             phrases: &[
-                Send, Send, Receive, Receive, Timeout, Branch, Forward, Choose, Link, Monitor, Trap, Exit, Signal, Name,
-                ToName, Timer, Alias, Table, Inspect, Test, Spawn,
+                Send, Send, Receive, Receive, Timeout, Branch, Forward, Choose, Link, Monitor, Trap, Exit, Signal,
+                Name, ToName, Timer, Alias, Table, Inspect, Test, Spawn,
             ],
         },
     ]
@@ -330,8 +330,7 @@ impl Maker<'_> {
 
     fn monitor(&mut self, answer: Option<Reg>, insts: &mut Vec<Inst>) {
         let names = self.profile.phrases.contains(&Phrase::Name);
-        let target =
-            if names && self.rng.percent(30) { Dest::Name(Name::new(0)) } else { Dest::Value(self.someone()) };
+        let target = if names && self.rng.percent(30) { Dest::Name(Name::new(0)) } else { Dest::Value(self.someone()) };
         let aliases = [AliasEnd::Unalias, AliasEnd::Demonitor, AliasEnd::Reply];
         let alias = self.rng.percent(25).then(|| self.rng.pick(&aliases));
         insts.push(Inst::Monitor { dst: reg(REFERENCE), target, alias });

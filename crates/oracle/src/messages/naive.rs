@@ -364,7 +364,9 @@ impl<M: Machine> Naive<M> {
                 }
                 if let Some(reference) = monitor {
                     let target = Target::Pid(child);
-                    self.state.monitors.insert(reference, Monitor { watched: Some(child), target, active: true, silent: false });
+                    self.state
+                        .monitors
+                        .insert(reference, Monitor { watched: Some(child), target, active: true, silent: false });
                 }
                 return Outcome::Spawned(child);
             }
