@@ -16,6 +16,7 @@
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
+//! | `published.rs` | `published`: the loom tests of published crates; part of `test` |
 //! | `fuzz.rs` | `fuzz`: random programs against an oracle |
 //! | `shell.rs` | running programs |
 
@@ -28,6 +29,7 @@ mod bench_trace;
 mod ci;
 mod demo;
 mod fuzz;
+mod published;
 mod setup;
 mod shell;
 mod test;
@@ -42,7 +44,11 @@ cargo xtask COMMAND
   setup [--with NAMES]     install clang through apt if it is missing; NAMES are further packages,
                            separated by commas: csmith, clang-19, valgrind
   demo                     check a program with a bug and its repaired version
-  test [ARGS]              all tests; ARGS go to `cargo test`
+  test [ARGS]              all tests, and those of `published`; with ARGS, which go to `cargo test`, only
+                           the former
+  published [--limit SECONDS]
+                           the loom tests of published crates, which are fetched from crates.io, under
+                           the Rust library; at most so many seconds for each model
   ci                       format, lints, tidiness, tests, documentation
   tidy                     what ci checks about the source itself
   bench [--instructions] [--repeat N] [NAME...]
@@ -77,6 +83,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "published" => published::run(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(())
