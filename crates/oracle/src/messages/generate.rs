@@ -282,7 +282,7 @@ impl Maker<'_> {
                 insts.push(Inst::Signal { to, why });
             }
             Phrase::Name => self.name(answer, insts),
-            Phrase::ToName => self.to_name(insts),
+            Phrase::ToName => self.use_name(insts),
             Phrase::Timer => {
                 let (to, tag, value) = (Dest::Value(self.someone()), self.tag(), self.value());
                 insts.push(Inst::Timer { dst: reg(REFERENCE), to, tag, value });
@@ -354,7 +354,7 @@ impl Maker<'_> {
         insts.push(inst);
     }
 
-    fn to_name(&mut self, insts: &mut Vec<Inst>) {
+    fn use_name(&mut self, insts: &mut Vec<Inst>) {
         let name = Name::new(self.rng.below(2));
         let inst = if self.rng.percent(60) {
             Inst::Send { to: Dest::Name(name), tag: self.tag(), value: self.value() }
