@@ -10,10 +10,12 @@
 // Coroutines are abandoned without being unwound.
 #![allow(unsafe_code)]
 
-use crate::runtime::{self, Here, SUSPENDED, Yielded};
+use crate::overflow::{self, Ended, Guarded};
+use crate::runtime::{self, Here, Pending, SUSPENDED, Yielded};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,19 +24,33 @@ const STACK: usize = 1 << 20;
 /// No page is larger.
 const GUARD: usize = 1 << 16;
 
-/// How a thread ended: with a panic or without.
-type Ended = Option<(String, SourceSpan)>;
-
 /// A thread that runs.
 pub(crate) struct Strand {
     coroutine: Option<Coroutine<Outcome, Yielded, Ended, DefaultStack>>,
     here: Here,
+    /// The operation that it waits with, on its stack; null if there is none.
+    pending: *const Pending,
     /// The ends of its stack.
     limit: usize,
     base: usize,
+    /// Where its stack must not be touched any more.
+    guard: usize,
 }
 
 impl Strand {
+    /// The ends of its stack.
+    pub fn stack(&self) -> (usize, usize) {
+        (self.limit, self.base)
+    }
+
+    /// The operation that it waits with.
+    #[inline]
+    pub fn pending(&self) -> Option<&Pending> {
+        // SAFETY: the coroutine has suspended itself with it, and stays in the frame that it is in as long as it is not
+        // resumed; then, and when its stack is taken back, this is null.
+        unsafe { self.pending.as_ref() }
+    }
+
     /// The contents of the stack of a suspended thread, from a bit below an address to its end.
     ///
     /// Where the thread was resumed from is part of it, on the stack of the engine: such pointers are left out.
@@ -61,16 +77,25 @@ impl Strand {
 
 /// Where a thread has come to.
 pub(crate) enum Came {
-    /// It has suspended itself.
+    /// It has come to an operation: [`Strand::pending`].
+    Op,
+    /// It has suspended itself for another reason.
     To(Yielded),
     /// It has ended.
     End,
     /// It has panicked.
-    Panic(String, SourceSpan),
+    Panic(Box<(String, SourceSpan)>),
 }
 
+thread_local! {
+    /// Stacks that models which have ended have left.
+    static LEFT: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many are kept.
+const KEPT: usize = 64;
+
 /// Stacks that are not in use.
-#[derive(Default)]
 pub(crate) struct Pool {
     stacks: Vec<DefaultStack>,
     /// How much of a stack is cleared before it is used again, so that nothing is left over from other runs.
@@ -79,7 +104,22 @@ pub(crate) struct Pool {
     engine: usize,
 }
 
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut stacks = std::mem::take(&mut self.stacks);
+        stacks.truncate(KEPT);
+        // When the variables of the operating system's thread are gone, so are the stacks.
+        let _ = LEFT.try_with(|left| left.borrow_mut().append(&mut stacks));
+    }
+}
+
 impl Pool {
+    /// The stacks that models before this one have left.
+    pub fn new() -> Pool {
+        overflow::install();
+        Pool { stacks: LEFT.take(), clears: 0, engine: 0 }
+    }
+
     /// A thread that is about to start.
     pub fn strand(&mut self, thread: ThreadId, body: impl FnOnce() + 'static) -> Strand {
         let mut stack = self.stacks.pop().unwrap_or_else(|| DefaultStack::new(STACK).expect("a stack can be mapped"));
@@ -88,13 +128,20 @@ impl Pool {
         }
         let run = move |yielder: &Yielder<Outcome, Yielded>, _| {
             runtime::set_here(Some(Here { thread, yielder }));
-            let result = catch_unwind(AssertUnwindSafe(body));
-            result.err().map(|_| runtime::take_panic().unwrap_or_else(|| ("a panic".to_owned(), SourceSpan::default())))
+            let all = move || {
+                body();
+                crate::thread_local::thread_ends();
+            };
+            match catch_unwind(AssertUnwindSafe(all)) {
+                Ok(()) => Ended::Well,
+                Err(_) => Ended::Panicked,
+            }
         };
         let here = Here { thread, yielder: std::ptr::null() };
+        let pending = std::ptr::null();
         // The lowest page is there to catch what overflows.
-        let (limit, base) = (stack.limit().get() + GUARD, stack.base().get());
-        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, limit, base }
+        let (guard, base) = (stack.limit().get(), stack.base().get());
+        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, pending, limit: guard + GUARD, base, guard }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -115,16 +162,27 @@ impl Pool {
         if self.engine == 0 || here < self.engine {
             self.engine = here;
         }
+        strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
+        overflow::guard(Some(Guarded { handler: coroutine.trap_handler(), limit: strand.guard }));
         let result = coroutine.resume(outcome);
+        overflow::guard(None);
         strand.here = runtime::here().unwrap_or(strand.here);
         runtime::set_here(None);
         match result {
+            CoroutineResult::Yield(Yielded::Op(pending)) => {
+                strand.pending = pending;
+                Came::Op
+            }
             CoroutineResult::Yield(yielded) => Came::To(yielded),
             CoroutineResult::Return(ended) => {
                 self.take_back(strand);
-                ended.map_or(Came::End, |(message, place)| Came::Panic(message, place))
+                match ended {
+                    Ended::Well => Came::End,
+                    Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
+                    Ended::Overflowed => Came::Panic(Box::new((overflow::MESSAGE.to_owned(), SourceSpan::default()))),
+                }
             }
         }
     }
@@ -141,6 +199,7 @@ impl Pool {
     }
 
     fn take_back(&mut self, strand: &mut Strand) {
+        strand.pending = std::ptr::null();
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
     }
 }
