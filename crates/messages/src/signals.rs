@@ -201,7 +201,8 @@ impl<M: Machine> System<M> {
         act.touch(Cell::Links(pid), Touch::Read);
         match self.processes[pid.index()].head.name {
             Some(name) => self.drop_name(name, pid, act),
-            None => act.touch(Cell::NameOf(pid), Touch::Read),
+            // It can have none from now on.
+            None => act.touch(Cell::NameOf(pid), Touch::Write),
         }
         let ended = self.machine.ended(pid, &reason);
         let mut words = Vec::new();

@@ -661,8 +661,9 @@ impl<M: Machine> System<M> {
     }
 
     fn register(&mut self, name: Name, pid: Pid, act: &mut Act<M>) -> Outcome<M> {
-        act.touch(Cell::Alive(pid), Touch::Read);
-        let possible = self.is_alive(pid) && self.head(pid).name.is_none() && !self.names.contains_key(&name);
+        // One that is doomed can still be given a name, as in Erlang: it loses it when it ends.
+        let there = matches!(self.head(pid).life, Life::Alive | Life::Doomed);
+        let possible = there && self.head(pid).name.is_none() && !self.names.contains_key(&name);
         let touch = if possible { Touch::Write } else { Touch::Read };
         act.touch(Cell::Name(name), touch);
         act.touch(Cell::NameOf(pid), touch);

@@ -437,7 +437,6 @@ impl<M: Machine> Naive<M> {
     }
 
     fn register(&mut self, name: Name, who: Pid, touches: &mut Touches<M>) -> Outcome<M> {
-        touches.push(Touch::Read(Part::Life(who)));
         let free = !self.state.names.contains_key(&name) && self.process(who).name.is_none();
         let done = free && !self.ended(who);
         touches.extend([Part::Name(name), Part::NameOf(who)].map(|part| changed(done, part)));

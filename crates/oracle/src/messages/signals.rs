@@ -111,10 +111,10 @@ impl<M: Machine> Naive<M> {
     pub(super) fn end(&mut self, pid: Pid, reason: Reason<M::Reason>, touches: &mut Touches<M>, stops: &mut Vec<Stop>) {
         if let Some(name) = self.process(pid).name.take() {
             self.state.names.remove(&name);
-            touches.extend([Part::Name(name), Part::NameOf(pid)].map(Touch::Write));
-        } else {
-            touches.push(Touch::Read(Part::NameOf(pid)));
+            touches.push(Touch::Write(Part::Name(name)));
         }
+        // From now on it can have none.
+        touches.push(Touch::Write(Part::NameOf(pid)));
         let mut links: Vec<Pid> = self.process(pid).links.iter().copied().collect();
         links.sort_by_key(|&other| self.path(other).to_vec());
         touches.push(Touch::ReadLinks(pid));
