@@ -36,8 +36,8 @@ pub struct Settings {
     pub servers: Vec<(Atom, Option<u8>)>,
     /// Exit reasons that are no errors.
     pub expected_exits: Vec<Term>,
-    /// Whether output is kept.
-    pub keep_output: bool,
+    /// Where output goes, if it is kept.
+    pub output: Option<Rc<RefCell<String>>>,
 }
 
 impl Default for Settings {
@@ -50,7 +50,7 @@ impl Default for Settings {
             after_timeout: Some(5000),
             servers: Vec::new(),
             expected_exits: Vec::new(),
-            keep_output: false,
+            output: None,
         }
     }
 }
@@ -68,7 +68,7 @@ struct Slot {
 
 /// A program being run.
 pub struct Machine {
-    system: RefCell<System>,
+    system: Rc<RefCell<System>>,
     settings: Settings,
     slots: Vec<Slot>,
     tables: Tables,
@@ -161,25 +161,15 @@ pub fn message_term(content: &Content<Machine>) -> Term {
 
 impl Machine {
     /// A program that has not started.
-    pub fn new(system: System, settings: Settings) -> Machine {
+    pub fn new(system: Rc<RefCell<System>>, settings: Settings) -> Machine {
         Machine {
-            system: RefCell::new(system),
+            system,
             settings,
             slots: Vec::new(),
             tables: Tables::default(),
             undo: Vec::new(),
             marks: Vec::new(),
         }
-    }
-
-    /// What the processes have printed, if output is kept.
-    pub fn output(&self) -> String {
-        self.slots.iter().filter_map(|slot| slot.process.output.as_deref()).map(String::as_str).collect()
-    }
-
-    /// Gives the code back, for another run.
-    pub fn into_system(self) -> System {
-        self.system.into_inner()
     }
 
     fn save(&mut self, index: usize) {
@@ -203,14 +193,14 @@ impl Machine {
         self.save(index);
         let mut process = Process::new(pid, self.settings.fuel);
         process.parent = parent;
-        process.output = self.settings.keep_output.then(Rc::default);
+        process.output = self.settings.output.clone();
         let label = label(child);
         let slot = &mut self.slots[index];
         slot.status = Status::Ready;
         slot.label = label;
         slot.crash = None;
         slot.process = process;
-        let event = first_event(self.system.get_mut(), &mut slot.process, child);
+        let event = first_event(&mut self.system.borrow_mut(), &mut slot.process, child);
         self.advance(index, event)
     }
 
@@ -219,7 +209,7 @@ impl Machine {
         let mut event = event;
         loop {
             let slot = &mut self.slots[index];
-            let system = self.system.get_mut();
+            let system = &mut *self.system.borrow_mut();
             let happened = event.take().unwrap_or_else(|| interp::run(system, &mut slot.process));
             match happened {
                 Event::Asks(request) => {
@@ -264,7 +254,7 @@ impl Machine {
     fn crash(&mut self, index: usize) -> Result<(), Stop> {
         let name = self.shown_name(index);
         match &self.slots[index].crash {
-            Some(exception) => Err(report::crash(self.system.get_mut(), &name, exception)),
+            Some(exception) => Err(report::crash(&self.system.borrow(), &name, exception)),
             None => Ok(()),
         }
     }
@@ -488,7 +478,7 @@ impl selvedge_messages::Machine for Machine {
             // The first process is the test: it must not be ended by others either.
             let reason = reason_term(reason);
             if slot.crash.is_none() && !is_expected(&reason, &self.settings.expected_exits) {
-                return Err(report::ended_by_signal(self.system.get_mut(), &reason));
+                return Err(report::ended_by_signal(&self.system.borrow(), &reason));
             }
             self.crash(index)?;
         }
