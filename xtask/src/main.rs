@@ -10,6 +10,7 @@
 //! | `ci.rs` | `ci`: format, lints, tidiness, tests, documentation |
 //! | `tidy.rs` | what `ci` checks about the source itself |
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
+//! | `bench_erlang.rs` | `bench erlang`: Erlang modules |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
 //! | `bench_table.rs` | the list of benchmark runs |
@@ -19,6 +20,7 @@
 //! | `shell.rs` | running programs |
 
 mod bench;
+mod bench_erlang;
 mod bench_graph;
 mod bench_rust;
 mod bench_table;
@@ -46,6 +48,7 @@ cargo xtask COMMAND
   bench [--instructions] [--repeat N] [NAME...]
                            benchmarks whose name contains NAME (all if none is given): counts, time,
                            executions per second, memory, and instructions per execution (valgrind)
+  bench erlang             Erlang modules: interleavings per second, start-up
   bench graph [--full] [--limit SECONDS] [NAME...]
                            a table of the graph engine: executions of TruSt and its extensions, speed,
                            memory, and how that compares with a peer

@@ -175,7 +175,8 @@ fn entries(args: &CheckArgs, loaded: &Loaded) -> Result<Vec<Entry>, Failure> {
 }
 
 fn settings(asked: &Asked, entry: &Entry) -> Result<Settings, Failure> {
-    let server = |text: &String| entry::parse_function(text).map_err(|error| Failure::usage(format!("--server {error}")));
+    let server =
+        |text: &String| entry::parse_function(text).map_err(|error| Failure::usage(format!("--server {error}")));
     Ok(Settings {
         module: entry.module.unwrap_or(Atom::UNDEFINED),
         function: entry.function,
@@ -293,7 +294,10 @@ fn write_trace(args: &CheckArgs, json: &str) -> Result<Option<String>, Failure> 
 pub fn replay(args: &ReplayArgs) -> Option<Result<Exit, Failure>> {
     let text = std::fs::read_to_string(&args.trace).ok()?;
     let read = Document::read(&text)?;
-    Some(read.map_err(|error| Failure::input(format!("{}: {error}", args.trace.display()))).and_then(|read| again(args, read)))
+    Some(
+        read.map_err(|error| Failure::input(format!("{}: {error}", args.trace.display())))
+            .and_then(|read| again(args, read)),
+    )
 }
 
 fn again(args: &ReplayArgs, read: document::Trace) -> Result<Exit, Failure> {
@@ -304,7 +308,10 @@ fn again(args: &ReplayArgs, read: document::Trace) -> Result<Exit, Failure> {
     let count = violations.len();
     let found = args.violation.checked_sub(1).and_then(|index| violations.into_iter().nth(index));
     let Some(found) = found else {
-        return Err(Failure::usage(format!("there are {count} violations in this trace, no number {}", args.violation)));
+        return Err(Failure::usage(format!(
+            "there are {count} violations in this trace, no number {}",
+            args.violation
+        )));
     };
     let here = asked.inputs.iter().all(|path| Path::new(path).exists());
     if !here {
@@ -336,7 +343,9 @@ fn interruption_in_words(why: Interruption) -> &'static str {
     match why {
         Interruption::FirstViolation => "interleavings after the first violation (--all goes on)",
         Interruption::MaxExecutions => "interleavings after the given number (--max-executions)",
-        Interruption::MaxEvents => "longer executions (--max-events), and those that were not reached before the first of them",
+        Interruption::MaxEvents => {
+            "longer executions (--max-events), and those that were not reached before the first of them"
+        }
         Interruption::Time => "interleavings that did not fit into the given time (--time)",
         Interruption::User => "interleavings after the interruption",
     }

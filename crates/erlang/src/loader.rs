@@ -197,7 +197,8 @@ impl Otp {
     pub fn hash(&self) -> String {
         let mut hasher = DefaultHasher::new();
         for module in &self.users {
-            (module.name(), fs::read(self.scratch.path().join(format!("{}.core", module.name()))).ok()).hash(&mut hasher);
+            (module.name(), fs::read(self.scratch.path().join(format!("{}.core", module.name()))).ok())
+                .hash(&mut hasher);
         }
         format!("{:016x}", hasher.finish())
     }

@@ -162,14 +162,7 @@ pub fn message_term(content: &Content<Machine>) -> Term {
 impl Machine {
     /// A program that has not started.
     pub fn new(system: Rc<RefCell<System>>, settings: Settings) -> Machine {
-        Machine {
-            system,
-            settings,
-            slots: Vec::new(),
-            tables: Tables::default(),
-            undo: Vec::new(),
-            marks: Vec::new(),
-        }
+        Machine { system, settings, slots: Vec::new(), tables: Tables::default(), undo: Vec::new(), marks: Vec::new() }
     }
 
     fn save(&mut self, index: usize) {
@@ -288,9 +281,28 @@ fn label(child: &Child) -> Rc<str> {
             Fun::External { name, .. } => name.name().into(),
         },
         other => match other.as_tuple() {
+            Some([Term::Atom(module), Term::Atom(name)]) if module.name() == "proc_lib" && name.name() == "init_p" => {
+                library_label(&child.args)
+            }
             Some([_, Term::Atom(name)]) => name.name().into(),
             _ => "".into(),
         },
+    }
+}
+
+/// A process that the library starts is called after the module with its callbacks, or after its function.
+fn library_label(args: &[Term]) -> Rc<str> {
+    match args {
+        [_, _, fun @ Term::Fun(_)] => label(&Child { function: fun.clone(), args: Vec::new() }),
+        [_, _, _, Term::Atom(name), list] => {
+            let list = list.to_vec().unwrap_or_default();
+            // `gen:init_it(Behaviour, Starter, Parent, [Name,] Module, Args, Options)`
+            match list.len().checked_sub(3).map(|at| &list[at]) {
+                Some(Term::Atom(module)) if name.name() == "init_it" => module.name().into(),
+                _ => name.name().into(),
+            }
+        }
+        _ => "init_p".into(),
     }
 }
 

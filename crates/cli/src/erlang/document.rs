@@ -75,7 +75,9 @@ impl Run {
         let mut list = Vec::new();
         list.extend(e.unsupported.iter().map(|u| format!("what lies behind {}, which is not supported", u.feature)));
         list.extend(e.interruption.map(|why| interruption_in_words(why).to_owned()));
-        list.extend(e.bounds.iter().map(|(bound, times)| format!("what lies behind a bound: {} ({times} times)", bound.what)));
+        list.extend(
+            e.bounds.iter().map(|(bound, times)| format!("what lies behind a bound: {} ({times} times)", bound.what)),
+        );
         list
     }
 }

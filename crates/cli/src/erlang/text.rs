@@ -126,7 +126,11 @@ fn summary(document: &Document, run: &Run, layout: &Layout) -> String {
     if e.complete + e.blocked > 1000 {
         let _ = write!(explored, " ({rate:.0} a second)");
     }
-    let checked = if asked.deadlocks { "abnormal ends of processes, processes that wait forever" } else { "abnormal ends of processes" };
+    let checked = if asked.deadlocks {
+        "abnormal ends of processes, processes that wait forever"
+    } else {
+        "abnormal ends of processes"
+    };
     let rows = [
         ("asked", format!("Erlang, {delivery}, {observers}; loaded in {:.2} s", document.load_seconds)),
         ("explored", explored),
