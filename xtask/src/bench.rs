@@ -4,10 +4,11 @@
 //! counts. Instructions per execution are counted by callgrind in two short runs of different length, so that
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
 //!
-//! `bench trace`, `bench graph`, `bench rust` and `bench erlang` are other tables: see `bench_trace.rs` and so on.
+//! `bench trace`, `bench graph`, `bench rust`, `bench schedules` and `bench erlang` are other tables: see
+//! `bench_trace.rs`, `bench_graph.rs` and so on.
 
 use crate::bench_table::{self, Run};
-use crate::{Outcome, bench_erlang, bench_graph, bench_rust, bench_trace, shell};
+use crate::{Outcome, bench_erlang, bench_graph, bench_rust, bench_schedules, bench_trace, shell};
 use std::path::Path;
 use std::process::Command;
 
@@ -42,6 +43,7 @@ pub fn run(args: &[String]) -> Outcome {
         Some(("erlang", rest)) => return bench_erlang::run(rest),
         Some(("graph", rest)) => return bench_graph::run(rest),
         Some(("rust", rest)) => return bench_rust::run(rest),
+        Some(("schedules", rest)) => return bench_schedules::run(rest),
         _ => {}
     }
     let choices = parse(args)?;

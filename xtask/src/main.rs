@@ -13,9 +13,11 @@
 //! | `bench_erlang.rs` | `bench erlang`: Erlang modules |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
+//! | `bench_schedules.rs` | `bench schedules`: programs under their first safe schedule |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
+//! | `published.rs` | `published`: the loom tests of published crates; part of `test` |
 //! | `fuzz.rs` | `fuzz`: random programs against an oracle |
 //! | `shell.rs` | running programs |
 
@@ -23,11 +25,13 @@ mod bench;
 mod bench_erlang;
 mod bench_graph;
 mod bench_rust;
+mod bench_schedules;
 mod bench_table;
 mod bench_trace;
 mod ci;
 mod demo;
 mod fuzz;
+mod published;
 mod setup;
 mod shell;
 mod test;
@@ -42,7 +46,11 @@ cargo xtask COMMAND
   setup [--with NAMES]     install clang through apt if it is missing; NAMES are further packages,
                            separated by commas: csmith, clang-19, valgrind
   demo                     check a program with a bug and its repaired version
-  test [ARGS]              all tests; ARGS go to `cargo test`
+  test [ARGS]              all tests, and those of `published`; with ARGS, which go to `cargo test`, only
+                           the former
+  published [--limit SECONDS]
+                           the loom tests of published crates, which are fetched from crates.io, under
+                           the Rust library; at most so many seconds for each model
   ci                       format, lints, tidiness, tests, documentation
   tidy                     what ci checks about the source itself
   bench [--instructions] [--repeat N] [NAME...]
@@ -55,6 +63,8 @@ cargo xtask COMMAND
   bench rust [--limit SECONDS] [--write] [NAME...]
                            the Rust library against loom and shuttle, which are fetched from crates.io;
                            --write puts the table into benchmarks/rust.md
+  bench schedules [--full] [NAME...]
+                           native programs under their first safe schedule, and without it
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long
@@ -76,6 +86,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "published" => published::run(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(())

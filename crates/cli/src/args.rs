@@ -13,6 +13,7 @@ Examples:
   selvedge check --all --json report.json a.c b.c
   selvedge check spin.c --unroll 5              loops go round at most five times
   selvedge check lock.erl --entry 'test(3)'     an Erlang module, from this call
+  selvedge verify buffer.c                      loops and inputs without bound; schedules that are safe
   selvedge replay selvedge-trace.json           a violation again, step by step
 
 Exit codes:
@@ -69,7 +70,9 @@ pub enum Command {
     /// Runs a program under every schedule that matters.
     #[command(after_help = EXAMPLES)]
     Check(Box<CheckArgs>),
-    /// Runs a violation again, from the trace that `check` wrote, and shows it.
+    /// Verifies a program with unbounded loops and inputs, or a part of its schedules under which it can be run safely.
+    Verify(VerifyArgs),
+    /// Runs a violation again, from the trace that `check` or `verify` wrote, and shows it.
     Replay(ReplayArgs),
     /// Runs a program once: in the machine, threads in turns; or natively, under a safe schedule (--schedule).
     Run(RunArgs),
@@ -300,6 +303,38 @@ pub struct ReportArgs {
     #[arg(long)]
     pub full: bool,
     /// Print one line per violation and the verdict, and no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `verify`.
+#[derive(Args, Clone, Debug)]
+pub struct VerifyArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Stop after N safe results, each of which permits more schedules than the one before.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ivrs: u32,
+    /// Go on until every schedule was looked at.
+    #[arg(long, conflicts_with = "ivrs")]
+    pub complete: bool,
+    /// Stop, incomplete, after this time: 500ms, 30s, 5m, 2h.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub time: Option<Duration>,
+    /// Give up on a question to the solver after this time.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
+    pub solver_time: Duration,
+    /// Where to write schedule-N.json for each safe result, and trace-N.json for each counterexample.
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub output: PathBuf,
+    /// Write the tree of each safe result as schedule-N.dot too, for Graphviz.
+    #[arg(long)]
+    pub dot: bool,
+    /// Write no files.
+    #[arg(long, conflicts_with_all = ["output", "dot"])]
+    pub no_files: bool,
+    /// Print the answer only, and no progress.
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -11,6 +11,7 @@
 //! | `replay.rs` | the `replay` command |
 //! | `run_once.rs` | the `run` command |
 //! | `erlang.rs`, `erlang/` | `check` and `replay` for Erlang modules |
+//! | `verify.rs`, `verify/` | the `verify` command |
 //! | `enforced.rs` | the `run` command with a schedule: natively |
 //! | `show.rs` | the `models` and `ir` commands |
 //! | `output.rs` | where reports go: terminal, files, standard output |
@@ -40,6 +41,7 @@ mod replay;
 mod run_once;
 mod show;
 mod values;
+mod verify;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -77,6 +79,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Check(args) if erlang::is_meant(&args.input.inputs) => erlang::check(&args),
         Command::Check(args) => check::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Loops(args) => loops::run(&args),
         Command::Replay(args) => erlang::replay(&args).unwrap_or_else(|| replay::run(&args)),
         Command::Run(args) if args.native.schedule.is_some() || args.native.native => enforced::run(&args),

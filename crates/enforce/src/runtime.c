@@ -82,23 +82,37 @@ void selvedge_useful(void) {
   atomic_store_explicit(&self->useful, count + 1, memory_order_relaxed);
 }
 
+static uint32_t thread_count(void) { return created < MOST_THREADS ? created : MOST_THREADS; }
+
+static uint64_t total(void) {
+  uint64_t sum = 0;
+  for (uint32_t n = 0; n < thread_count(); n++)
+    sum += selves[n].useful;
+  return sum;
+}
+
 static void report(void) {
-  uint64_t total = 0;
-  uint32_t count = created < MOST_THREADS ? created : MOST_THREADS;
-  for (uint32_t n = 0; n < count; n++)
-    total += selves[n].useful;
   fflush(stdout);
-  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)total);
-  for (uint32_t n = 1; n < count; n++)
+  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)total());
+  for (uint32_t n = 1; n < thread_count(); n++)
     fprintf(stderr, "%s%llu", n > 1 ? ", " : "", (unsigned long long)selves[n].useful);
   fprintf(stderr, ")\n");
 }
 
-static void *watch(void *arg) {
-  struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+static void sleep_for(double time) {
+  struct timespec left = {(time_t)time, (long)((time - (double)(time_t)time) * 1e9)};
   while (nanosleep(&left, &left))
     ;
+}
+
+/* Ends the program when its time is over. */
+static void *watch(void *arg) {
+  sleep_for(seconds / 2);
+  uint64_t before = total();
+  sleep_for(seconds / 2);
   report();
+  if (before && total() == before)
+    give_up("nothing useful happened in the second half of the time: the program is stuck");
   _exit(0);
   return arg;
 }
@@ -187,19 +201,15 @@ struct line {
 static struct line lines[THREADS];
 static struct line current;
 static _Atomic int unconstrained;
-static int spins = 4000, yields = 0;
 
-__attribute__((constructor(102))) static void look_at_processors(void) {
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  current.word = NO_SECTION;
-  if (processors < 2)
-    spins = 1;
-  else if (processors < THREADS) {
-    /* Whoever spins takes the processor away from one that could go on. */
-    spins = 60;
-    yields = 50;
-  }
-}
+/* How long a thread spins before it gives its processor away: longer if that was enough the last time, shorter if the one
+ * that it waits for needs the processor. */
+#define LEAST_SPINS 16
+#define MOST_SPINS 4000
+#define YIELDS 50
+static _Thread_local int spins = 500;
+
+__attribute__((constructor(102))) static void before_the_first_section(void) { current.word = NO_SECTION; }
 
 static void leave(uint32_t site, const char *why) {
   static _Atomic int said;
@@ -226,11 +236,14 @@ static inline void cpu_relax(void) {
 /* Waits until a word is large enough; `writer` is who writes it. */
 static __attribute__((noinline)) void wait_slowly(struct line *line, uint64_t value, int writer, uint32_t site) {
   for (int n = 0; n < spins; n++) {
-    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
+    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value) {
+      spins = spins * 2 < MOST_SPINS ? spins * 2 : MOST_SPINS;
       return;
+    }
     cpu_relax();
   }
-  for (int n = 0; n < yields; n++) {
+  spins = spins / 2 > LEAST_SPINS ? spins / 2 : LEAST_SPINS;
+  for (int n = 0; n < YIELDS; n++) {
     if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
       return;
     sched_yield();

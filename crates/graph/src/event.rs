@@ -123,6 +123,12 @@ impl Event {
         matches!(self.kind, Kind::Read | Kind::Write)
     }
 
+    /// Whether it is a speculative read that waits for another one to be confirmed, and reads from nothing.
+    #[inline]
+    pub fn reads_nothing(&self) -> bool {
+        self.kind == Kind::Read && self.rf == BOTTOM
+    }
+
     /// What the confirmation of a speculative read must read from.
     #[inline]
     pub fn confirmed(&self) -> EventId {

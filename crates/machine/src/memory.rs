@@ -150,6 +150,22 @@ impl Memory {
         self.now = now;
     }
 
+    /// The time that private writes are noted with.
+    #[inline]
+    pub fn now(&self) -> u32 {
+        self.now
+    }
+
+    /// Whether the object that an address points into lives.
+    pub fn is_alive(&self, addr: Addr) -> bool {
+        self.find(addr).is_some_and(|id| self.object(id).alive)
+    }
+
+    /// How many objects a thread has made, dead ones included.
+    pub fn objects_of(&self, owner: ThreadId) -> usize {
+        self.spaces.get(owner.index() + 2).map_or(0, |space| space.objects.len())
+    }
+
     /// Makes an object. `owner` is the allocating thread, none for globals and functions. Bytes are zero, and count as
     /// initialised if `zeroed`. `None` if it is too large, or the space is full.
     pub fn alloc(

@@ -145,8 +145,8 @@ pub struct Transition {
     /// l'.
     pub to: LocationId,
     /// The instructions that make it up and that another thread could notice or that decide where control goes, in
-    /// order: an access and the branches behind it, say, or those of an atomic block. None if the thread does nothing
-    /// that is named; it is then the only transition from its location.
+    /// order: an access and the branches behind it, say, or those of an atomic block. None if nothing is named; it is then
+    /// the only transition from its location that leads to a node that can be reached.
     pub steps: Vec<Step>,
     /// What it reads and writes of the shared objects, synchronisation objects included (an operation on one writes it).
     pub accesses: Vec<Access>,

@@ -36,8 +36,9 @@ impl Site {
     /// The instruction with this name, if the module has it.
     pub fn resolve(&self, module: &Module) -> Option<(FuncId, Inst)> {
         let func = module.function_named(&self.function)?;
-        let inst = Inst::new(self.inst as usize);
         let function = &module.functions[func];
+        let number = self.inst as usize;
+        let inst = (number < function.insts.len()).then(|| Inst::new(number))?;
         function.blocks.values().any(|block| block.insts.contains(&inst)).then_some((func, inst))
     }
 }

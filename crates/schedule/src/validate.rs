@@ -94,10 +94,6 @@ fn transition(art: &PublishedArt, id: TransitionId) -> Result<(), ArtError> {
     if transition.accesses.iter().any(|access| access.object.index() >= art.objects.len()) {
         return Err(damaged(format!("{id} accesses an object that does not exist")));
     }
-    let mut siblings = art.transitions_from(transition.thread, transition.from);
-    if transition.steps.is_empty() && siblings.any(|other| other != id) {
-        return Err(damaged(format!("{id} has no steps, but is one of several ways")));
-    }
     if transition.spawns.is_some_and(|thread| thread.index() >= art.threads.len() || thread == transition.thread) {
         return Err(damaged(format!("{id} creates a thread that does not exist")));
     }

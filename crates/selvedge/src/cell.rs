@@ -49,7 +49,7 @@ impl<T> UnsafeCell<T> {
     /// A cell.
     #[track_caller]
     pub fn new(data: T) -> UnsafeCell<T> {
-        UnsafeCell { word: Word::new("UnsafeCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
+        UnsafeCell { word: Word::made("UnsafeCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
     }
 
     /// What it contains.
@@ -157,6 +157,64 @@ impl<T> From<T> for UnsafeCell<T> {
     }
 }
 
+/// Stands in for `std::cell::UnsafeCell` where code needs its own shape: [`get`](RawCell::get) gives a raw pointer. What is
+/// done with that is not seen, so it counts as a write, also if the pointer is only read through.
+#[derive(Debug)]
+pub struct RawCell<T: ?Sized> {
+    word: Word,
+    data: std::cell::UnsafeCell<T>,
+}
+
+impl<T> RawCell<T> {
+    /// A cell.
+    #[track_caller]
+    pub fn new(data: T) -> RawCell<T> {
+        RawCell { word: Word::made("RawCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
+    }
+
+    /// What it contains.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized> RawCell<T> {
+    /// A pointer to what it contains. That is a write.
+    #[track_caller]
+    pub fn get(&self) -> *mut T {
+        writes(&self.word);
+        self.data.get()
+    }
+
+    /// A pointer to what it contains, to be read through only. That is a read.
+    #[track_caller]
+    pub fn get_const(&self) -> *const T {
+        reads(&self.word);
+        self.data.get().cast_const()
+    }
+
+    /// What it contains, if nobody else has it. That is a write: what others did must come before it.
+    #[track_caller]
+    pub fn get_mut(&mut self) -> &mut T {
+        writes(&self.word);
+        self.data.get_mut()
+    }
+}
+
+impl<T: Default> Default for RawCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        RawCell::new(T::default())
+    }
+}
+
+impl<T> From<T> for RawCell<T> {
+    #[track_caller]
+    fn from(data: T) -> Self {
+        RawCell::new(data)
+    }
+}
+
 /// Stands in for `std::cell::Cell`.
 pub struct Cell<T> {
     word: Word,
@@ -167,7 +225,7 @@ impl<T> Cell<T> {
     /// A cell.
     #[track_caller]
     pub fn new(data: T) -> Cell<T> {
-        Cell { word: Word::new("Cell", 1, 0), data: std::cell::Cell::new(data) }
+        Cell { word: Word::made("Cell", 1, 0), data: std::cell::Cell::new(data) }
     }
 
     /// Replaces the value.
@@ -236,5 +294,35 @@ impl<T> From<T> for Cell<T> {
     #[track_caller]
     fn from(data: T) -> Self {
         Cell::new(data)
+    }
+}
+
+impl<T: Copy> Clone for Cell<T> {
+    #[track_caller]
+    fn clone(&self) -> Cell<T> {
+        Cell::new(self.get())
+    }
+}
+
+impl<T: PartialEq + Copy> PartialEq for Cell<T> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq + Copy> Eq for Cell<T> {}
+
+impl<T: PartialOrd + Copy> PartialOrd for Cell<T> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+impl<T: Ord + Copy> Ord for Cell<T> {
+    #[track_caller]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.get().cmp(&other.get())
     }
 }

@@ -10,10 +10,12 @@
 // Coroutines are abandoned without being unwound.
 #![allow(unsafe_code)]
 
+use crate::overflow::{self, Ended, Guarded};
 use crate::runtime::{self, Here, SUSPENDED, Yielded};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,9 +24,6 @@ const STACK: usize = 1 << 20;
 /// No page is larger.
 const GUARD: usize = 1 << 16;
 
-/// How a thread ended: with a panic or without.
-type Ended = Option<(String, SourceSpan)>;
-
 /// A thread that runs.
 pub(crate) struct Strand {
     coroutine: Option<Coroutine<Outcome, Yielded, Ended, DefaultStack>>,
@@ -32,9 +31,16 @@ pub(crate) struct Strand {
     /// The ends of its stack.
     limit: usize,
     base: usize,
+    /// Where its stack must not be touched any more.
+    guard: usize,
 }
 
 impl Strand {
+    /// The ends of its stack.
+    pub fn stack(&self) -> (usize, usize) {
+        (self.limit, self.base)
+    }
+
     /// The contents of the stack of a suspended thread, from a bit below an address to its end.
     ///
     /// Where the thread was resumed from is part of it, on the stack of the engine: such pointers are left out.
@@ -69,8 +75,15 @@ pub(crate) enum Came {
     Panic(String, SourceSpan),
 }
 
+thread_local! {
+    /// Stacks that models which have ended have left.
+    static LEFT: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many are kept.
+const KEPT: usize = 64;
+
 /// Stacks that are not in use.
-#[derive(Default)]
 pub(crate) struct Pool {
     stacks: Vec<DefaultStack>,
     /// How much of a stack is cleared before it is used again, so that nothing is left over from other runs.
@@ -79,7 +92,22 @@ pub(crate) struct Pool {
     engine: usize,
 }
 
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut stacks = std::mem::take(&mut self.stacks);
+        stacks.truncate(KEPT);
+        // When the variables of the operating system's thread are gone, so are the stacks.
+        let _ = LEFT.try_with(|left| left.borrow_mut().append(&mut stacks));
+    }
+}
+
 impl Pool {
+    /// The stacks that models before this one have left.
+    pub fn new() -> Pool {
+        overflow::install();
+        Pool { stacks: LEFT.take(), clears: 0, engine: 0 }
+    }
+
     /// A thread that is about to start.
     pub fn strand(&mut self, thread: ThreadId, body: impl FnOnce() + 'static) -> Strand {
         let mut stack = self.stacks.pop().unwrap_or_else(|| DefaultStack::new(STACK).expect("a stack can be mapped"));
@@ -88,13 +116,19 @@ impl Pool {
         }
         let run = move |yielder: &Yielder<Outcome, Yielded>, _| {
             runtime::set_here(Some(Here { thread, yielder }));
-            let result = catch_unwind(AssertUnwindSafe(body));
-            result.err().map(|_| runtime::take_panic().unwrap_or_else(|| ("a panic".to_owned(), SourceSpan::default())))
+            let all = move || {
+                body();
+                crate::thread_local::thread_ends();
+            };
+            match catch_unwind(AssertUnwindSafe(all)) {
+                Ok(()) => Ended::Well,
+                Err(_) => Ended::Panicked,
+            }
         };
         let here = Here { thread, yielder: std::ptr::null() };
         // The lowest page is there to catch what overflows.
-        let (limit, base) = (stack.limit().get() + GUARD, stack.base().get());
-        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, limit, base }
+        let (guard, base) = (stack.limit().get(), stack.base().get());
+        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, limit: guard + GUARD, base, guard }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -117,14 +151,23 @@ impl Pool {
         }
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
+        overflow::guard(Some(Guarded { handler: coroutine.trap_handler(), limit: strand.guard }));
         let result = coroutine.resume(outcome);
+        overflow::guard(None);
         strand.here = runtime::here().unwrap_or(strand.here);
         runtime::set_here(None);
         match result {
             CoroutineResult::Yield(yielded) => Came::To(yielded),
             CoroutineResult::Return(ended) => {
                 self.take_back(strand);
-                ended.map_or(Came::End, |(message, place)| Came::Panic(message, place))
+                match ended {
+                    Ended::Well => Came::End,
+                    Ended::Panicked => {
+                        let (message, place) = runtime::take_panic().unwrap_or_default();
+                        Came::Panic(message, place)
+                    }
+                    Ended::Overflowed => Came::Panic(overflow::MESSAGE.to_owned(), SourceSpan::default()),
+                }
             }
         }
     }

@@ -1,5 +1,8 @@
 //! Stands in for `std::hint`.
 
+// `unreachable_unchecked` is an unsafe function.
+#![allow(unsafe_code)]
+
 use crate::runtime;
 use std::panic::Location;
 
@@ -12,10 +15,14 @@ pub fn spin_loop() {
 
 /// Says that this place is not reached.
 ///
+/// # Safety
+///
+/// As for `std`'s. Here nothing bad happens.
+///
 /// # Panics
 ///
 /// If it is: that is a failure of the model.
 #[track_caller]
-pub fn unreachable_unchecked() -> ! {
+pub unsafe fn unreachable_unchecked() -> ! {
     unreachable!("unreachable_unchecked was reached");
 }

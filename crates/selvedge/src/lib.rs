@@ -6,44 +6,68 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `model.rs` | `model`, `Builder` |
-//! | `thread.rs`, `hint.rs` | threads |
+//! | `model.rs`, `pass.rs` | `model`, `Builder`, `Stats`; how a model is explored |
+//! | `thread.rs`, `scope.rs`, `hint.rs` | threads |
+//! | `thread_local.rs`, `lazy_static.rs`, `macros.rs` | variables of threads, values that are made when they are used |
 //! | `sync/` | atomics, locks, condition variables, channels, `Arc` |
-//! | `future.rs`, `alloc.rs` | futures, values that must not be leaked |
+//! | `future.rs`, `alloc.rs` | futures; memory and values that must not be leaked |
 //! | `cell.rs` | cells whose accesses are checked for races |
-//! | `object.rs` | where the engine keeps what these are made of |
-//! | `pointers.rs` | names for pointers |
+//! | `nondet.rs` | choices and assumptions |
+//! | `object.rs` | the words that all of these are made of |
+//! | `places.rs` | where objects are, so that they are known in every execution |
+//! | `blocks.rs`, `virtual_address.rs` | memory that threads allocate, and pointers to it |
+//! | `content.rs`, `once.rs` | what locks protect; what happens once |
 //! | `threads.rs` | numbers and names of threads |
-//! | `runtime.rs` | how an operation gets from the model's code to the machine |
+//! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs` | the machine that the engine drives |
 //! | `spin.rs` | loops that wait for others |
-//! | `coroutine.rs` | threads as coroutines on pooled stacks |
-//! | `report.rs` | what went wrong, in words |
+//! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
+//! | `replay.rs` | an execution, written down so that it can be run again |
+//! | `report.rs`, `table.rs`, `progress.rs` | what went wrong, in words; how far it is |
 
 pub mod alloc;
+mod blocks;
 pub mod cell;
+mod content;
 mod coroutine;
 pub mod future;
 pub mod hint;
+pub mod lazy_static;
 mod machine;
+mod macros;
 pub mod model;
+mod nondet;
 mod object;
-mod pointers;
+mod once;
+mod overflow;
+mod pass;
+mod places;
+mod progress;
+mod replay;
 mod report;
 mod runtime;
+mod scope;
+mod shared;
 mod spin;
 pub mod sync;
+mod table;
 pub mod thread;
+mod thread_local;
 mod threads;
+mod virtual_address;
 
 #[doc(inline)]
-pub use model::{MemoryModel, Stats, model};
+pub use model::{Engine, MemoryModel, Stats, model};
+pub use nondet::{Choice, assume, nondet, nondet_bool};
 
 /// How many threads a model may have.
 pub const MAX_THREADS: usize = selvedge_machine::memory::MAX_THREADS;
 
-/// Exploration goes on. It never stops here, so this does nothing.
+/// Exploration goes on. It never stops, so this does nothing.
 pub fn explore() {}
 
 /// Does nothing: in loom, what comes next is not explored in all ways; here it is.
 pub fn stop_exploring() {}
+
+/// Does nothing: in loom, what comes next is not explored in all ways; here it is.
+pub fn skip_branch() {}

@@ -10,7 +10,8 @@
 //! that names the first operation that differs.
 
 use crate::coroutine::{Came, Pool, Strand};
-use crate::runtime::{self, At, Created, Yielded};
+use crate::places;
+use crate::runtime::{self, At, Yielded, violation};
 use crate::spin::Spin;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
@@ -24,11 +25,12 @@ pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 
 /// One step of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Step {
-    pub thread: ThreadId,
-    pub op: Op,
-    pub outcome: Outcome,
-    pub at: At,
+struct Step {
+    thread: ThreadId,
+    op: Op,
+    outcome: Outcome,
+    /// The engine's time.
+    now: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -68,8 +70,8 @@ impl RustMachine {
     /// A machine that will run this closure.
     pub fn new(body: Body) -> RustMachine {
         let mut memory = Memory::new();
-        runtime::block(&mut memory);
-        let mut pool = Pool::default();
+        places::block(&mut memory);
+        let mut pool = Pool::new();
         pool.clear(runtime::shared(|shared| shared.spins));
         RustMachine {
             body,
@@ -109,6 +111,8 @@ impl RustMachine {
         if self.slots.len() <= thread.index() {
             self.slots.resize_with(thread.index() + 1, || None);
         }
+        let (limit, base) = strand.stack();
+        runtime::shared(|shared| shared.places.stack(thread, limit, base));
         self.slots[thread.index()] = Some(Slot { strand, pending: None, spin: Spin::default() });
     }
 
@@ -120,7 +124,7 @@ impl RustMachine {
         }
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         while let Came::To(Yielded::Yields { low, .. }) = came {
-            if runtime::shared(|shared| !shared.created.is_empty()) {
+            if runtime::shared(|shared| !shared.met.is_empty()) {
                 slot.spin.changed();
             }
             let size = slot.strand.depth(low);
@@ -144,7 +148,7 @@ impl RustMachine {
     /// Runs a thread to its next Op, for the first time with these outcomes.
     fn advance(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
         let came = self.go(thread, outcome);
-        self.take_created(thread, false);
+        self.take_met(thread, false);
         let state = &mut self.states[thread.index()];
         match came {
             Came::To(Yielded::Op(op, at)) => {
@@ -155,6 +159,9 @@ impl RustMachine {
             }
             Came::To(Yielded::Yields { at, .. }) => {
                 *state = State { status: Status::AssumeBlocked, at: Some(at), spins: true, ..*state };
+            }
+            Came::To(Yielded::Assumes(at)) => {
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: false, ..*state };
             }
             Came::To(Yielded::Stop(stop)) => {
                 state.status = Status::Stopped;
@@ -176,44 +183,25 @@ impl RustMachine {
         Stop::Unsupported(Box::new(Unsupported { feature, place: runtime::span(at) }))
     }
 
-    /// Tells the memory about new objects. When a run is repeated it knows them already.
-    fn take_created(&mut self, thread: ThreadId, repeated: bool) {
+    /// Tells the memory about objects that were met. When a run is repeated it knows them already.
+    fn take_met(&mut self, thread: ThreadId, repeated: bool) {
         let memory = &mut self.memory;
         runtime::shared(|shared| {
-            for created in shared.created.drain(..) {
-                match created {
-                    Created::Inside { addr, size, init } if !repeated => {
-                        let kind = selvedge_machine::memory::ObjectKind::Heap;
-                        let made = memory.alloc(Some(thread), kind, 8, true, 0);
-                        assert_eq!(made, Some(addr), "addresses are given out in the same order always");
-                        memory.store(thread, addr, size, init).expect("a new object can be written");
-                        memory.publish_own(thread, addr);
-                    }
-                    Created::Inside { .. } => {}
-                    Created::Outside { addr, size, init } => {
-                        memory.initialise(addr, &init.to_le_bytes()[..usize::from(size)]);
-                    }
-                }
+            if !repeated {
+                shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
             }
-        });
-    }
-
-    /// Tells a thread's history about an outcome.
-    fn remember(thread: ThreadId, outcome: Outcome) {
-        runtime::shared(|shared| {
-            let history = &mut shared.per_thread(thread).history;
-            // Two independent hashes: that different histories look the same is out of the question.
-            history[0] = mix(history[0] ^ outcome).wrapping_add(0x9e37_79b9_7f4a_7c15);
-            history[1] = mix(history[1].rotate_left(17).wrapping_add(outcome ^ 0x5bf0_3635_d0c1_a8f1));
+            shared.met.clear();
         });
     }
 
     fn begin(&mut self) {
-        runtime::shared(|shared| {
-            shared.new_run();
-            let history = &mut shared.per_thread(main_thread()).history;
-            *history = first_history(main_thread());
-        });
+        runtime::forget_deferred();
+        runtime::shared(crate::shared::Shared::new_run);
+    }
+
+    /// Objects that threads allocate from now on are made at this time.
+    fn set_time(&self, now: u32) {
+        runtime::shared(|shared| shared.blocks.now = now);
     }
 
     /// Runs everything again up to the present step.
@@ -223,26 +211,21 @@ impl RustMachine {
         self.stale = false;
         self.create(main_thread());
         self.go(main_thread(), 0);
-        self.take_created(main_thread(), true);
+        self.take_met(main_thread(), true);
         for n in 0..self.made {
             let step = self.steps[n];
             self.check(step.thread, step.op)?;
-            Self::remember(step.thread, step.outcome);
+            self.set_time(step.now);
             self.go(step.thread, step.outcome);
-            self.take_created(step.thread, true);
+            self.take_met(step.thread, true);
             if let Op::Spawn { child } = step.op {
-                self.birth(child);
+                self.create(child);
                 self.go(child, 0);
-                self.take_created(child, true);
+                self.take_met(child, true);
             }
         }
         runtime::take_aside();
         Ok(())
-    }
-
-    fn birth(&mut self, child: ThreadId) {
-        runtime::shared(|shared| shared.per_thread(child).history = first_history(child));
-        self.create(child);
     }
 
     /// Whether a thread is where the record says.
@@ -250,8 +233,19 @@ impl RustMachine {
         let now = self.slots.get(thread.index()).and_then(Option::as_ref).and_then(|slot| slot.pending);
         match now {
             Some((now, _)) if now == op => Ok(()),
-            now => Err(self.not_deterministic(thread, op, now)),
+            now => Err(self.differs(thread, op, now)),
         }
+    }
+
+    /// A thread does not do what it has done before. What a model's code does for the first time in a process (`std`
+    /// allocates buffers, for instance) it does not do again: so everything is tried again first.
+    fn differs(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
+        let again = runtime::shared(|shared| {
+            shared.mismatches += 1;
+            shared.restart = shared.mismatches <= 2;
+            shared.restart
+        });
+        if again { *runtime::starts_again() } else { self.not_deterministic(thread, op, now) }
     }
 
     fn not_deterministic(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
@@ -284,25 +278,7 @@ impl RustMachine {
 impl Drop for RustMachine {
     fn drop(&mut self) {
         self.abandon();
-        let steps = std::mem::take(&mut self.steps);
-        runtime::shared(|shared| shared.steps = steps);
     }
-}
-
-/// A permutation that spreads every bit (the finalizer of splitmix64: Steele, Lea, Flood, OOPSLA 2014).
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-fn first_history(thread: ThreadId) -> [u64; 2] {
-    let n = thread.index() as u64 + 1;
-    [mix(n), mix(!n)]
-}
-
-fn violation(kind: ViolationKind, message: String, place: SourceSpan) -> Stop {
-    Stop::Violation(Box::new(Violation { kind, message, places: vec![(place, String::new())] }))
 }
 
 impl Machine for RustMachine {
@@ -329,19 +305,20 @@ impl Machine for RustMachine {
         if self.stale {
             self.run_again()?;
         }
-        let State { op, at, .. } = *self.state(thread);
+        let op = self.state(thread).op;
         self.check(thread, op)?;
         self.save(thread);
         self.steps.truncate(self.made);
-        self.steps.push(Step { thread, op, outcome, at: at.expect("a ready thread stands somewhere") });
+        let now = self.memory.now();
+        self.steps.push(Step { thread, op, outcome, now });
         self.made += 1;
-        Self::remember(thread, outcome);
+        self.set_time(now);
         let own = self.advance(thread, outcome);
         match op {
             // The parent's own trouble is reported first; the child exists all the same.
             Op::Spawn { child } => {
                 self.save(child);
-                self.birth(child);
+                self.create(child);
                 let child = self.advance(child, 0);
                 own.and(child)
             }
@@ -354,8 +331,13 @@ impl Machine for RustMachine {
         self.states[thread.index()].status = status;
     }
 
-    fn fault(&self, thread: ThreadId, _access: &Access, fault: Fault) -> Stop {
+    fn fault(&self, thread: ThreadId, access: &Access, fault: Fault) -> Stop {
         let place = self.site(thread).span;
+        if let Fault::Dead(_) = fault {
+            let object = crate::report::object(access.addr);
+            let message = format!("{object} is used after the memory that it is in was freed");
+            return violation(ViolationKind::UseAfterFree, message, place);
+        }
         violation(ViolationKind::InvalidPointer, format!("an access that is not possible: {fault:?}"), place)
     }
 
@@ -430,13 +412,19 @@ impl Machine for RustMachine {
         if self.stale {
             self.run_again()?;
         }
-        let left = match runtime::shared(|shared| (shared.live_arcs, shared.live_tracked)) {
-            (0, 0) => return Ok(()),
-            (0, n) => format!("{n} values in `Track`"),
-            (n, _) => format!("{n} values in `Arc`"),
+        let left = runtime::shared(|shared| {
+            let mut left: Vec<_> = shared.live.iter().map(|(&number, &made)| (number, made)).collect();
+            left.sort_unstable_by_key(|&(number, _)| number);
+            left
+        });
+        let Some((_, (what, _))) = left.first() else { return Ok(()) };
+        let others = match left.len() - 1 {
+            0 => String::new(),
+            n => format!(" ({n} others too)"),
         };
-        let message = format!("{left} that the model has made still live at its end");
-        Err(violation(ViolationKind::Leak, message, SourceSpan::default()))
+        let message = format!("{what} that the model has made still lives at its end{others}");
+        let places = left.iter().take(8).map(|(_, (what, at))| (runtime::span(at), format!("{what} made here")));
+        Err(Stop::Violation(Box::new(Violation { kind: ViolationKind::Leak, message, places: places.collect() })))
     }
 
     fn output(&self) -> &str {

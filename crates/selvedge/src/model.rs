@@ -1,20 +1,30 @@
 //! Runs models.
 
-use crate::machine::RustMachine;
+use crate::pass;
 use crate::report;
-use crate::runtime::{self, Running};
+use crate::runtime::{self, At};
 pub use selvedge_graph::MemoryModel;
-use selvedge_machine::verdict::{Exploration, Interruption};
+use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// What explores a model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Engine {
+    /// Execution graphs, under any memory model.
+    #[default]
+    Graph,
+    /// Interleavings, under sequential consistency, whatever the memory model is set to.
+    Trace,
+}
 
 /// How a model is run. Fields that loom has are here too, so that code which sets them compiles; where this library has
 /// no use for one, its description says so.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Builder {
-    /// Not used: there may be any number of threads.
+    /// Not used: there may be any number of threads, up to [`MAX_THREADS`](crate::MAX_THREADS).
     pub max_threads: usize,
     /// The largest number of operations of an execution; a model that makes more fails. `LOOM_MAX_BRANCHES`, or 10,000.
     pub max_branches: usize,
@@ -24,18 +34,29 @@ pub struct Builder {
     pub max_duration: Option<Duration>,
     /// Not used: everything is explored, however many preemptions it takes. `LOOM_MAX_PREEMPTIONS`.
     pub preemption_bound: Option<usize>,
-    /// Not used: explorations are not stored.
+    /// An execution that fails is written to this file; and one that is found in it, of the same model, is run before all
+    /// others. `LOOM_CHECKPOINT_FILE`.
     pub checkpoint_file: Option<PathBuf>,
-    /// Not used: explorations are not stored.
+    /// Not used: explorations are not stored. `LOOM_CHECKPOINT_INTERVAL`.
     pub checkpoint_interval: usize,
     /// Not used: exploration starts at the start.
     pub expect_explicit_explore: bool,
-    /// Not used: the places of operations are always known.
+    /// Not used: the places of operations are always known. `LOOM_LOCATION`.
     pub location: bool,
     /// Prints how many executions were explored. `LOOM_LOG`.
     pub log: bool,
     /// The memory model; RC11, that of C++ and Rust (without its out-of-thin-air values), unless set otherwise.
     pub memory_model: MemoryModel,
+    /// What explores the model.
+    pub engine: Engine,
+    /// Whether `compare_exchange_weak` may fail, and `Condvar::wait` and `thread::park` may return, for no reason: once per
+    /// thread, in a second pass, whose executions are counted by [`Stats::spurious`]. On, unless `SELVEDGE_SPURIOUS` is `0`.
+    pub spurious: bool,
+    /// How many waits of a thread may time out, 2 unless set otherwise. Executions in which more would do so are not explored.
+    pub max_timeouts: u32,
+    /// Whether a panic in a thread other than the first ends this thread only, so that `join` is an error and the locks that
+    /// it held are poisoned. Off: a panic is a failure of the model, as in loom.
+    pub panics_end_threads: bool,
 }
 
 /// What an exploration has shown.
@@ -45,10 +66,14 @@ pub struct Stats {
     pub complete: u64,
     /// Executions in which some thread waits forever.
     pub blocked: u64,
+    /// Further executions, complete or blocked, in which something may fail or wake for no reason.
+    pub spurious: u64,
     /// How long it took.
     pub duration: Duration,
     /// What is wrong, in words, if something is.
     pub failure: Option<String>,
+    /// The execution that failed, for `SELVEDGE_REPLAY`.
+    pub replay: Option<String>,
     /// What was not explored, in words; empty if everything was.
     pub not_covered: Vec<String>,
 }
@@ -76,10 +101,14 @@ impl Builder {
             location: std::env::var("LOOM_LOCATION").is_ok(),
             log: std::env::var("LOOM_LOG").is_ok(),
             memory_model: MemoryModel::Rc11,
+            engine: Engine::Graph,
+            spurious: std::env::var("SELVEDGE_SPURIOUS").map_or(true, |value| value != "0"),
+            max_timeouts: 2,
+            panics_end_threads: false,
         }
     }
 
-    /// Sets the checkpoint file, which is not used.
+    /// Sets the checkpoint file.
     pub fn checkpoint_file(&mut self, file: &str) -> &mut Self {
         self.checkpoint_file = Some(file.into());
         self
@@ -96,68 +125,50 @@ impl Builder {
         F: Fn() + Sync + Send + 'static,
     {
         let stats = self.explore(f);
-        if let Some(failure) = &stats.failure {
+        if let Some(failure) = stats.failure {
+            if runtime::is_spoiled() {
+                // To panic once more would be the end of the process.
+                eprintln!("{failure}");
+                std::panic::resume_unwind(Box::new(failure));
+            }
             panic!("{failure}");
         }
         for what in &stats.not_covered {
             eprintln!("selvedge: not everything was explored: {what}");
         }
         if self.log {
-            eprintln!("selvedge: {} executions, {} blocked, {:?}", stats.complete, stats.blocked, stats.duration);
+            let Stats { complete, blocked, spurious, duration, .. } = stats;
+            eprintln!("selvedge: {complete} executions, {blocked} blocked, {spurious} spurious, {duration:?}");
         }
     }
 
     /// Runs a model in all ways that differ, and says what came of it.
+    #[track_caller]
     pub fn explore<F>(&self, f: F) -> Stats
     where
         F: Fn() + Sync + Send + 'static,
     {
-        let started = Instant::now();
-        let body: crate::machine::Body = Arc::new(f);
-        let running = Running::start();
-        let options = self.options();
-        let result = loop {
-            let machine = RustMachine::new(Arc::clone(&body));
-            let result = selvedge_graph::explore(machine, &options, &mut |_| {});
-            if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
-                break result;
-            }
-            // What was explored does not count: what was taken for two pointers is one, or stacks were not cleared.
-            runtime::shared(|shared| shared.forget_outside());
-        };
-        let mut stats = self.stats(&result);
-        stats.duration = started.elapsed();
-        drop(running);
-        stats
+        self.explore_at(Arc::new(f), Location::caller())
     }
 
-    fn options(&self) -> selvedge_graph::Options {
-        let limits = selvedge_trace::Options {
-            max_events: self.max_branches,
-            max_executions: self.max_permutations.map(|n| n as u64),
-            time: self.max_duration,
-            ..selvedge_trace::Options::default()
-        };
-        selvedge_graph::Options { model: self.memory_model, reductions: selvedge_graph::Reductions::ALL, limits }
-    }
-
-    fn stats(&self, result: &Exploration) -> Stats {
-        let mut stats = Stats { complete: result.complete, blocked: result.blocked, ..Stats::default() };
-        let steps = runtime::shared(|shared| std::mem::take(&mut shared.steps));
-        if let Some(found) = result.violations.first() {
-            stats.failure = Some(report::failure(&found.violation, result, &steps, self.memory_model.name()));
-        } else if let Some(unsupported) = &result.unsupported {
-            stats.failure = Some(format!("{}\n  at {}", unsupported.feature, unsupported.place));
-        } else if result.interruption == Some(Interruption::MaxEvents) {
-            let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
-            stats.failure = Some(format!(
-                "an execution has more than {} operations: {}. If the model is that long, raise `max_branches`",
-                self.max_branches,
-                bounds.join("; ")
-            ));
+    fn explore_at(&self, body: crate::machine::Body, at: At) -> Stats {
+        if runtime::is_spoiled() {
+            let this = self.clone();
+            let name = std::thread::current().name().unwrap_or("model").to_owned();
+            let thread = std::thread::Builder::new().name(name).spawn(move || this.explore_at(body, at));
+            return thread.expect("a thread can be started").join().unwrap_or_else(|e| std::panic::resume_unwind(e));
         }
-        stats.not_covered.extend(result.interruption.map(|why| report::interruption(why).to_owned()));
-        stats.not_covered.extend(result.not_covered.iter().cloned());
+        let started = Instant::now();
+        let mut stats = pass::run(self, &body, at);
+        stats.duration = started.elapsed();
+        if let (Some(file), Some(replay)) = (&self.checkpoint_file, &stats.replay)
+            && let Err(error) = std::fs::write(file, replay)
+        {
+            eprintln!("selvedge: {}: {error}", file.display());
+        }
+        if let (Some(failure), Some(replay)) = (&mut stats.failure, &stats.replay) {
+            failure.push_str(&report::command(replay));
+        }
         stats
     }
 }

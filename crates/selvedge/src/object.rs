@@ -1,79 +1,133 @@
 //! Objects that threads share: where the engine keeps them.
 //!
-//! An object that is made inside a model gets its address there and then, derived from who made it and how many that
-//! thread had made before, so that it has the same address in every execution. It carries the address with it, wherever
-//! it is moved. That is why `new` is no `const fn`: if an object got its address when it is first used, the address would
-//! depend on who comes first, and the engine could take one object for two. It also tells the engine when the object came
-//! into being, so that an access which does not happen after that is a data race.
+//! An object gets its address for the engine when it is first used in an execution (`places.rs` says why it is always the
+//! same one), and remembers it until the next execution. It starts every execution with its first value: that is why a `static`
+//! is fresh in each. An access that does not happen after the object's memory was allocated is a data race.
 //!
-//! An object that was made elsewhere (a `static`, or something that the model's closure has captured) is known by where it
-//! is in memory: it does not move while the model runs. It starts every execution with its first value.
+//! Cells are known when they are made ([`Word::made`]): what they contain is written there and then, and an access that does
+//! not happen after that is a data race.
 
 use crate::runtime::{self, At};
+use crate::shared::Seen;
+use crate::virtual_address::{may_be_pointer, may_be_virtual};
 use selvedge_ir::Order;
-use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose};
+use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ViolationKind};
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the engine sees of a value of 8 bytes: it may be a pointer.
+pub(crate) fn virtual_of(value: u64) -> u64 {
+    if may_be_pointer(value) && runtime::current().is_some() {
+        runtime::shared(|shared| shared.virtual_of(value))
+    } else {
+        value
+    }
+}
+
+/// What the model's code sees of a value of 8 bytes.
+pub(crate) fn real_of(value: u64) -> u64 {
+    if may_be_virtual(value) { runtime::shared(|shared| shared.real_of(value)) } else { value }
+}
 
 /// A word of memory that threads share.
 #[derive(Debug)]
 pub(crate) struct Word {
-    run: u64,
-    addr: Addr,
+    /// The run in which it was last met, and its number there.
+    remembered: AtomicU64,
     init: u64,
     size: u8,
+    what: &'static str,
+    at: At,
 }
 
 impl Word {
     /// A word with its first value.
     #[track_caller]
-    pub fn new(what: &'static str, size: u8, init: u64) -> Word {
-        let at = std::panic::Location::caller();
-        match runtime::current() {
-            None => Word::fixed(size, init),
-            Some(_) if std::thread::panicking() => Word::fixed(size, init),
-            Some(thread) => runtime::shared(|shared| {
-                let addr = shared.create(thread, size, init);
-                shared.origins.insert(addr, (what, at));
-                Word { run: shared.run, addr, init, size }
-            }),
-        }
+    pub const fn new(what: &'static str, size: u8, init: u64) -> Word {
+        Word { remembered: AtomicU64::new(0), init, size, what, at: Location::caller() }
     }
 
-    /// A word that is not of any run.
-    pub const fn fixed(size: u8, init: u64) -> Word {
-        Word { run: 0, addr: Addr(0), init, size }
+    /// A word that is known to the engine from now on, if it is made inside a model.
+    #[track_caller]
+    pub fn made(what: &'static str, size: u8, init: u64) -> Word {
+        let word = Word::new(what, size, init);
+        if let Some(thread) = runtime::current().filter(|_| !std::thread::panicking()) {
+            let number = runtime::shared(|shared| shared.make(thread, size, init, what, word.at));
+            word.remembered.store(number, Ordering::Relaxed);
+        }
+        word
     }
 
     /// Where it is.
     #[track_caller]
     pub fn addr(&self) -> Addr {
-        self.addr_with(|| self.init)
+        self.see().addr
     }
 
-    /// Where it is, if its first value is to be found out when it is first met.
+    /// Where it is, and whether that is outside of the model.
     #[track_caller]
-    pub fn addr_with(&self, init: impl FnOnce() -> u64) -> Addr {
-        if runtime::shared(|shared| shared.run == self.run) {
-            return self.addr;
-        }
-        let init = init();
-        runtime::shared(|shared| shared.outside(std::ptr::from_ref(self).addr(), self.size, init))
+    pub fn see(&self) -> Seen {
+        self.see_with(|| self.init)
     }
 
-    /// Stops the thread unless the word was made in this run: what it protects would not start again with its first
+    /// As `see`, if the first value is known only when it is met.
+    #[track_caller]
+    pub fn see_with(&self, init: impl FnOnce() -> u64) -> Seen {
+        let remembered = self.remembered.load(Ordering::Relaxed);
+        let place = std::ptr::from_ref(self).addr();
+        let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
+            Some(seen) => {
+                let freed = !seen.outside && shared.blocks.has_freed();
+                (seen, freed && shared.blocks.find(place).is_some_and(|block| block.freed))
+            }
+            None => {
+                let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
+                let number = shared.meet(place, self.size, init, self.what, self.at);
+                self.remembered.store(number, Ordering::Relaxed);
+                let freed = shared.blocks.find(place).is_some_and(|block| block.freed);
+                (shared.recognise(number).expect("it has just been met"), freed)
+            }
+        });
+        if freed && !std::thread::panicking() {
+            let message = format!("{} is used after the memory that it is in was freed", self.in_words());
+            runtime::fail(ViolationKind::UseAfterFree, message, Location::caller());
+        }
+        seen
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} (made at {}:{}:{})", self.what, self.at.file(), self.at.line(), self.at.column())
+    }
+
+    /// Whether it has been used in this run.
+    pub fn is_of_this_run(&self) -> bool {
+        let remembered = self.remembered.load(Ordering::Relaxed);
+        runtime::shared(|shared| shared.recognise(remembered).is_some())
+    }
+
+    /// Stops the thread unless the word was made in this run: what it stands for would not start again with its first
     /// value.
     #[track_caller]
     pub fn must_be_of_this_run(&self, at: At) {
-        if !std::thread::panicking() && runtime::shared(|shared| shared.run != self.run) {
-            let feature = "a lock or cell that was made outside of the model: what is in it would be kept from one \
-                           execution to the next. Make it in the model's closure"
-                .to_owned();
-            runtime::stop(feature, at);
+        if !std::thread::panicking() && runtime::current().is_some() && !self.is_of_this_run() {
+            self.must_be_of_the_model(at);
         }
+    }
+
+    /// Stops the thread because the word was made outside of the model.
+    #[track_caller]
+    pub fn must_be_of_the_model(&self, at: At) -> ! {
+        let feature = format!(
+            "a {} that was made outside of the model: what is in it would be kept from one execution to the next. \
+             Make it in the model's closure, or in a `static`",
+            self.what
+        );
+        runtime::stop(feature, at);
     }
 
     /// The same word once more.
     pub fn copy(&self) -> Word {
-        Word { run: self.run, addr: self.addr, init: self.init, size: self.size }
+        Word { remembered: AtomicU64::new(self.remembered.load(Ordering::Relaxed)), ..*self }
     }
 
     /// Accesses it.

@@ -1,4 +1,4 @@
-//! What an operation in the model's code sees of the machine that runs it.
+//! How an operation gets from the model's code to the machine that runs it.
 //!
 //! All threads of a model run as coroutines of the operating system's thread that called `model`. What they share with
 //! the machine is kept in thread-local variables of that thread, so that operations need no handle. An operation hands its
@@ -7,16 +7,16 @@
 // The yielder of the running coroutine is reached through a pointer.
 #![allow(unsafe_code)]
 
-use crate::pointers::Pointers;
-use crate::threads::Threads;
+use crate::blocks::{self, quiet};
+use crate::overflow;
+use crate::shared::{Config, Deferred, Shared};
 use corosensei::Yielder;
-use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::memory::ObjectKind;
-use selvedge_machine::{AccessKind, Addr, Memory, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, main_thread};
+use selvedge_machine::{
+    Access, AccessKind, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
+};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where an operation stands in the source.
 pub(crate) type At = &'static Location<'static>;
@@ -27,6 +27,8 @@ pub(crate) enum Yielded {
     Op(Op, At),
     /// It cannot go on.
     Stop(Box<Stop>),
+    /// It has assumed something that does not hold.
+    Assumes(At),
     /// It has come to the end of an iteration that waits for others.
     Yields {
         /// Where.
@@ -49,187 +51,14 @@ thread_local! {
     static THREAD: Cell<usize> = const { Cell::new(0) };
     static YIELDER: Cell<*const Yielder<Outcome, Yielded>> = const { Cell::new(std::ptr::null()) };
     static SHARED: RefCell<Option<Box<Shared>>> = const { RefCell::new(None) };
-    static PANIC: RefCell<Option<(String, SourceSpan)>> = const { RefCell::new(None) };
-    /// How many operations destructors have made while their thread unwinds.
+    static PANIC: RefCell<Vec<(String, SourceSpan)>> = const { RefCell::new(Vec::new()) };
+    /// How many operations destructors have made while their thread unwinds, that could not be put off.
     static ASIDE: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A number for each run of a model, unique in the process: what was made in another run is known by it.
-static RUNS: AtomicU64 = AtomicU64::new(1);
-
-/// An object that a thread has made since it last suspended itself.
-pub(crate) enum Created {
-    /// In this run.
-    Inside { addr: Addr, size: u8, init: u64 },
-    /// Outside of all runs, met for the first time.
-    Outside { addr: Addr, size: u8, init: u64 },
-}
-
-/// What a thread has done in the present run.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct PerThread {
-    /// How many objects it has made.
-    pub made: u32,
-    /// How many threads it has created.
-    pub children: u32,
-    /// All outcomes that it was told.
-    pub history: [u64; 2],
-}
-
-/// What operations and the machine share.
-pub(crate) struct Shared {
-    /// The present run.
-    pub run: u64,
-    /// What its threads have done.
-    pub per_thread: Vec<PerThread>,
-    /// Objects that the machine does not know of yet.
-    pub created: Vec<Created>,
-    /// Bodies of threads that are about to start.
-    pub bodies: Vec<(ThreadId, Box<dyn FnOnce()>)>,
-    /// Threads that were created and have not been joined.
-    pub unjoined: u32,
-    /// `Arc`s that were made in this run and live.
-    pub live_arcs: u32,
-    /// Values that must not be leaked, were made in this run and live.
-    pub live_tracked: u32,
-    /// Which threads there are.
-    pub threads: Threads,
-    /// The names of pointers.
-    pub pointers: Pointers,
-    /// Counts of `Arc`s that were turned into raw pointers in this run.
-    pub raw_arcs: FxHashMap<usize, std::sync::Arc<crate::object::Word>>,
-    /// Where objects were made, and what they are.
-    pub origins: FxHashMap<Addr, (&'static str, At)>,
-    /// The steps of the last run, left behind by the machine.
-    pub steps: Vec<crate::machine::Step>,
-    /// Addresses by (thread, n-th object of it).
-    addresses: Vec<Vec<Addr>>,
-    numbering: Memory,
-    /// Objects that are not of this run, by where they are.
-    outside: FxHashMap<usize, Addr>,
-    /// Where those are for the engine.
-    block: Addr,
-    /// An address in the frame that has started the model.
-    pub top: usize,
-    /// How much of a stack is looked at when threads spin; 0 if none does.
-    pub spins: usize,
-    /// The exploration has to start again.
-    pub restart: bool,
-}
-
-/// How many objects from outside a model can be used in it, and how many threads there can be.
-const OUTSIDE: u64 = 8192;
-const PARKS: u64 = selvedge_machine::memory::MAX_THREADS as u64;
-/// The memory for them.
-pub(crate) const BLOCK: u64 = 8 * (OUTSIDE + PARKS);
-
-impl Shared {
-    fn new() -> Shared {
-        let mut numbering = Memory::new();
-        let block = block(&mut numbering);
-        Shared {
-            run: 0,
-            per_thread: Vec::new(),
-            created: Vec::new(),
-            bodies: Vec::new(),
-            unjoined: 0,
-            live_arcs: 0,
-            live_tracked: 0,
-            threads: Threads::new(),
-            pointers: Pointers::default(),
-            raw_arcs: FxHashMap::default(),
-            origins: FxHashMap::default(),
-            steps: Vec::new(),
-            addresses: Vec::new(),
-            numbering,
-            outside: FxHashMap::default(),
-            block,
-            top: 0,
-            spins: 0,
-            restart: false,
-        }
-    }
-
-    /// Everything starts again.
-    pub fn new_run(&mut self) {
-        self.run = RUNS.fetch_add(1, Ordering::Relaxed);
-        self.per_thread.clear();
-        self.created.clear();
-        self.bodies.clear();
-        self.raw_arcs.clear();
-        self.unjoined = 0;
-        self.live_arcs = 0;
-        self.live_tracked = 0;
-        self.pointers.new_run();
-    }
-
-    /// What a thread has done.
-    pub fn per_thread(&mut self, thread: ThreadId) -> &mut PerThread {
-        if self.per_thread.len() <= thread.index() {
-            self.per_thread.resize(thread.index() + 1, PerThread::default());
-        }
-        &mut self.per_thread[thread.index()]
-    }
-
-    /// The address of the n-th object of a thread.
-    fn address(&mut self, thread: ThreadId, n: u32) -> Addr {
-        if self.addresses.len() <= thread.index() {
-            self.addresses.resize_with(thread.index() + 1, Vec::new);
-        }
-        while self.addresses[thread.index()].len() <= n as usize {
-            let addr = self.numbering.alloc(Some(thread), ObjectKind::Heap, 8, true, 0);
-            self.addresses[thread.index()].push(addr.expect("addresses are not used up by small objects"));
-        }
-        self.addresses[thread.index()][n as usize]
-    }
-
-    /// Gives a new object its address.
-    pub fn create(&mut self, thread: ThreadId, size: u8, init: u64) -> Addr {
-        let made = &mut self.per_thread(thread).made;
-        let n = *made;
-        *made += 1;
-        let addr = self.address(thread, n);
-        self.created.push(Created::Inside { addr, size, init });
-        addr
-    }
-
-    /// The address of an object that is not of this run. It starts every execution with its first value.
-    pub fn outside(&mut self, object: usize, size: u8, init: u64) -> Addr {
-        if let Some(&addr) = self.outside.get(&object) {
-            return addr;
-        }
-        let n = self.outside.len() as u64;
-        assert!(n < OUTSIDE, "a model uses at most {OUTSIDE} objects that were made outside of it");
-        let addr = Addr(self.block.0 + 8 * n);
-        self.outside.insert(object, addr);
-        self.created.push(Created::Outside { addr, size, init });
-        addr
-    }
-
-    /// Objects from outside are met for the first time again.
-    pub fn forget_outside(&mut self) {
-        self.outside.clear();
-    }
-
-    /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.
-    pub fn must_clear(&mut self, size: usize) -> bool {
-        if size <= self.spins {
-            return false;
-        }
-        self.spins = size.next_power_of_two();
-        self.restart = true;
-        true
-    }
-
-    /// The word that says whether a thread may go on after it has parked.
-    pub fn park_word(&self, thread: ThreadId) -> Addr {
-        Addr(self.block.0 + 8 * (OUTSIDE + thread.index() as u64))
-    }
-}
-
-/// The memory for objects from outside. It is the first object of all, so its address is always the same.
-pub(crate) fn block(memory: &mut Memory) -> Addr {
-    memory.alloc(None, ObjectKind::Global, BLOCK, true, 0).expect("the first object finds room")
+    /// Whether some thread has operations that were put off.
+    static DEFERRED: Cell<bool> = const { Cell::new(false) };
+    /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
+    /// is wrong from then on.
+    static SPOILED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A model is being run as long as this lives.
@@ -237,13 +66,14 @@ pub(crate) struct Running(());
 
 impl Running {
     /// Starts a model.
-    pub fn start() -> Running {
+    #[track_caller]
+    pub fn start(config: Config) -> Running {
         install_hook();
         let marker = 0u8;
         let top = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
         SHARED.with_borrow_mut(|shared| {
             assert!(shared.is_none(), "a model cannot be run inside a model");
-            *shared = Some(Box::new(Shared { top, ..Shared::new() }));
+            *shared = Some(Box::new(Shared::new(config, top)));
         });
         Running(())
     }
@@ -251,18 +81,28 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        SHARED.with_borrow_mut(|shared| *shared = None);
+        let shared = SHARED.with_borrow_mut(Option::take);
+        if let Some(mut shared) = shared {
+            // What the last run has left behind is forgotten.
+            shared.new_run();
+        }
         set_here(None);
     }
+}
+
+/// Whether a model can no longer be run on this thread of the operating system.
+pub(crate) fn is_spoiled() -> bool {
+    SPOILED.get()
 }
 
 /// Something that the machine and operations share.
 #[track_caller]
 pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
-    SHARED.with_borrow_mut(|shared| match shared {
-        Some(shared) => f(shared),
+    let result = SHARED.with_borrow_mut(|shared| shared.as_mut().map(|shared| quiet(|| f(shared))));
+    match result {
+        Some(result) => result,
         None => outside_model(),
-    })
+    }
 }
 
 #[track_caller]
@@ -273,7 +113,15 @@ fn outside_model() -> ! {
 
 /// The thread that runs, if one of a model does.
 pub(crate) fn current() -> Option<ThreadId> {
-    here().map(|here| here.thread)
+    // The allocator asks too, also when the variables of the operating system's thread are gone.
+    let yielder = YIELDER.try_with(Cell::get).unwrap_or(std::ptr::null());
+    (!yielder.is_null()).then(|| ThreadId::new(THREAD.get()))
+}
+
+/// The thread that runs.
+#[track_caller]
+pub(crate) fn must_be_inside() -> ThreadId {
+    current().unwrap_or_else(|| outside_model())
 }
 
 /// Says who runs.
@@ -301,9 +149,40 @@ pub(crate) fn alone() -> bool {
 #[inline(never)]
 pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if std::thread::panicking() {
-        return aside(&op);
+        return aside(op, at);
+    }
+    if overflow::is_near() {
+        fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
+    }
+    if DEFERRED.get() {
+        perform_deferred();
     }
     suspend(Yielded::Op(op, at))
+}
+
+/// Performs what destructors have put off.
+#[cold]
+pub(crate) fn perform_deferred() {
+    let Some(thread) = current() else { return };
+    let deferred = shared(|shared| std::mem::take(&mut shared.per_thread(thread).deferred));
+    for Deferred { op, at } in deferred {
+        suspend(Yielded::Op(op, at));
+    }
+}
+
+/// Puts an operation off until the thread has stopped unwinding.
+fn defer(op: Op, at: At) {
+    let thread = current().expect("operations are put off inside models only");
+    DEFERRED.set(true);
+    shared(|shared| shared.per_thread(thread).deferred.push(Deferred { op, at }));
+}
+
+/// A run starts: nothing has been put off.
+pub(crate) fn forget_deferred() {
+    DEFERRED.set(false);
+    ASIDE.set(0);
+    blocks::loud();
+    PANIC.with_borrow_mut(Vec::clear);
 }
 
 /// Ends the exploration, which then starts again with what is known by now.
@@ -312,11 +191,38 @@ pub(crate) fn starts_again() -> Box<Stop> {
     Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: SourceSpan::default() })))
 }
 
-/// The thread cannot go on.
+/// The exploration has to start again.
+#[track_caller]
+pub(crate) fn start_again() -> ! {
+    shared(|shared| shared.restart = true);
+    suspend(Yielded::Stop(starts_again()));
+    unreachable!("a thread that was stopped is never resumed")
+}
+
+/// The thread cannot go on: it uses something that is not supported.
 #[track_caller]
 pub(crate) fn stop(feature: String, at: At) -> ! {
     suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: span(at) })))));
     unreachable!("a thread that was stopped is never resumed")
+}
+
+/// The thread cannot go on: the model is wrong.
+#[track_caller]
+pub(crate) fn fail(kind: ViolationKind, message: String, at: At) -> ! {
+    suspend(Yielded::Stop(Box::new(violation(kind, message, span(at)))));
+    unreachable!("a thread that was stopped is never resumed")
+}
+
+/// A violation at one place.
+pub(crate) fn violation(kind: ViolationKind, message: String, place: SourceSpan) -> Stop {
+    Stop::Violation(Box::new(Violation { kind, message, places: vec![(place, String::new())] }))
+}
+
+/// The thread does not go on in this execution.
+#[track_caller]
+pub(crate) fn block(at: At) -> ! {
+    suspend(Yielded::Assumes(at));
+    unreachable!("a thread that is blocked is never resumed")
 }
 
 /// The thread comes to the end of an iteration in which it has waited for others.
@@ -326,7 +232,9 @@ pub(crate) fn stop(feature: String, at: At) -> ! {
 #[track_caller]
 #[inline(always)]
 pub(crate) fn yields(at: At) {
-    if !std::thread::panicking() {
+    if std::thread::panicking() {
+        count_aside();
+    } else {
         scrub();
         suspend_yielding(at);
     }
@@ -346,8 +254,8 @@ fn suspend_yielding(at: At) {
     suspend(Yielded::Yields { at, low });
 }
 
-/// Frames between an address in `suspend_yielding` and the place where the coroutine is suspended take less than this; registers are
-/// saved there.
+/// Frames between an address in `suspend_yielding` and the place where the coroutine is suspended take less than this;
+/// registers are saved there.
 pub(crate) const SUSPENDED: usize = 2048;
 
 #[track_caller]
@@ -363,32 +271,66 @@ fn suspend(yielded: Yielded) -> Outcome {
     yielder.suspend(yielded)
 }
 
-/// What destructors are told that run because their thread panics. The panic is a violation and the execution ends with
-/// it, so their operations have no effect any more: they find zero, and what they exchange is what they expect.
-fn aside(op: &Op) -> Outcome {
-    let count = ASIDE.get() + 1;
-    ASIDE.set(count);
-    if count > 10_000_000 {
-        eprintln!("selvedge: a destructor that runs because of a panic waits for something that cannot come");
-        std::process::abort();
-    }
+/// What destructors do that run because their thread panics.
+///
+/// Most often the panic is a violation and the execution ends with it. If somebody catches it, what they did has to take
+/// effect. Nobody can notice when, as long as the thread does nothing else: operations that tell them nothing are put off.
+/// Others cannot be: they find zero, and what they exchange is what they expect; then the thread must not go on.
+#[cold]
+fn aside(op: Op, at: At) -> Outcome {
     match op {
-        Op::Access(access) => match access.kind {
-            AccessKind::Cas { expected, .. } => expected,
-            _ => 0,
-        },
-        _ => 0,
+        Op::Access(Access {
+            kind: AccessKind::Store { .. } | AccessKind::Rmw { used: false, .. },
+            until: None,
+            ..
+        }) => {
+            defer(op, at);
+            0
+        }
+        Op::Free { .. } | Op::CondSignal { .. } | Op::CondBroadcast { .. } => {
+            defer(op, at);
+            0
+        }
+        Op::Access(access) => {
+            count_aside();
+            match access.kind {
+                AccessKind::Cas { expected, .. } => expected,
+                _ => 0,
+            }
+        }
+        _ => {
+            count_aside();
+            0
+        }
     }
 }
 
-/// Whether destructors of the running thread have made operations while it unwound; asked when it goes on all the same.
+fn count_aside() {
+    let count = ASIDE.get() + 1;
+    ASIDE.set(count);
+    if count > 1_000_000 {
+        let (message, place) = take_panic().unwrap_or_default();
+        let message = format!("{message}; and a destructor that runs because of this panic does not come to an end");
+        abandon_in_panic(message, place);
+    }
+}
+
+/// Leaves a thread in the middle of a panic that cannot come to an end.
+fn abandon_in_panic(message: String, place: SourceSpan) -> ! {
+    SPOILED.set(true);
+    suspend(Yielded::Stop(Box::new(violation(ViolationKind::Assertion, message, place))));
+    unreachable!("a thread that was stopped is never resumed")
+}
+
+/// Whether destructors of the running thread have made operations that could not be put off while it unwound; asked when it
+/// goes on all the same.
 pub(crate) fn take_aside() -> bool {
     ASIDE.replace(0) > 0
 }
 
 /// What the last panic of a model's thread said, and where.
 pub(crate) fn take_panic() -> Option<(String, SourceSpan)> {
-    PANIC.take()
+    PANIC.take().pop()
 }
 
 /// Panics of a model's threads are part of its verdict: they are not printed when they happen, but kept.
@@ -400,16 +342,33 @@ fn install_hook() {
             if YIELDER.get().is_null() {
                 return others(info);
             }
-            let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
-            let place = info.location().map(|at| SourceSpan {
-                file: at.file().to_owned(),
-                line: at.line(),
-                column: at.column(),
-                function: String::new(),
-            });
-            PANIC.set(Some((message, place.unwrap_or_default())));
+            quiet(|| note_panic(info));
         }));
     });
+}
+
+fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
+    let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
+    // What comes next is the end of the process, unless it is caught.
+    if message == "panic in a destructor during cleanup" || message == "panic in a function that cannot unwind" {
+        let mut before = PANIC.take();
+        let (second, place) = before.pop().unwrap_or_default();
+        let first = before.pop().map(|(first, place)| format!("; the first one, at {place}: {first}"));
+        let message = format!("{second} ({message}{})", first.unwrap_or_default());
+        if overflow::aborts() {
+            SPOILED.set(true);
+        } else {
+            eprintln!("selvedge: {message} at {place}");
+        }
+        return PANIC.set(vec![(message, place)]);
+    }
+    let place = info.location().map(|at| SourceSpan {
+        file: at.file().to_owned(),
+        line: at.line(),
+        column: at.column(),
+        function: String::new(),
+    });
+    PANIC.with_borrow_mut(|panics| panics.push((message, place.unwrap_or_default())));
 }
 
 /// A place in the source, in the engine's words.

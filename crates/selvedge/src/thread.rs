@@ -1,15 +1,21 @@
 //! Stands in for `std::thread`.
 
+use crate::nondet::times_out;
 use crate::runtime;
+pub use crate::scope::{Scope, ScopedJoinHandle, scope};
+pub use crate::thread_local::{AccessError, LocalKey};
 use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
 use selvedge_machine::{Access, AccessKind, Cond, Op, Purpose};
 use std::io;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+#[doc(no_inline)]
+pub use std::thread::panicking;
+use std::time::Duration;
 
 /// A thread's number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct ThreadId(selvedge_machine::ThreadId);
+pub struct ThreadId(pub(crate) selvedge_machine::ThreadId);
 
 /// A handle to a thread.
 #[derive(Clone, Debug)]
@@ -36,11 +42,12 @@ impl Thread {
     }
 }
 
+/// An access to the word that says whether a thread may go on.
 #[track_caller]
 fn park_access(thread: selvedge_machine::ThreadId, kind: AccessKind, order: Order, until: Option<Cond>) {
     let addr = runtime::shared(|shared| {
-        let addr = shared.park_word(thread);
-        shared.origins.entry(addr).or_insert(("an unpark", Location::caller()));
+        let addr = shared.places.park_word(thread);
+        shared.parks.insert(addr, thread);
         addr
     });
     let access = Access { purpose: Purpose::Sync, until, ..Access::new(addr, 8, order, kind) };
@@ -54,10 +61,28 @@ pub fn park() {
     park_access(current().id.0, kind, Order::Acquire, Some(Cond::new(CmpOp::Eq, 1)));
 }
 
+/// Waits until the thread is unparked, or until time is up, which may be at any moment.
+#[track_caller]
+pub fn park_timeout(_duration: Duration) {
+    runtime::must_be_inside();
+    if runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1 {
+        times_out();
+        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: 0, used: false };
+        return park_access(current().id.0, kind, Order::Acquire, None);
+    }
+    park();
+}
+
+/// Does nothing: others may go on at any moment anyway, and for as long as they like.
+#[track_caller]
+pub fn sleep(_duration: Duration) {
+    runtime::must_be_inside();
+}
+
 /// The running thread.
 #[track_caller]
 pub fn current() -> Thread {
-    let Some(id) = runtime::current() else { panic!("this can be used inside `selvedge::model` only") };
+    let id = runtime::must_be_inside();
     let name = runtime::shared(|shared| shared.threads.given_name(id));
     Thread { id: ThreadId(id), name }
 }
@@ -69,26 +94,44 @@ pub fn yield_now() {
     runtime::yields(Location::caller());
 }
 
+/// What a thread leaves behind.
+pub(crate) type Packet<T> = Arc<Mutex<Option<std::thread::Result<T>>>>;
+
 /// Waits for a thread.
-#[derive(Debug)]
 pub struct JoinHandle<T> {
     thread: Thread,
-    result: Arc<Mutex<Option<T>>>,
+    result: Packet<T>,
 }
 
 impl<T> JoinHandle<T> {
-    /// Waits for the end of the thread, and returns what it has returned.
+    /// Waits for the end of the thread, and returns what it has returned. It is an error only if it has panicked, and
+    /// [`Builder::panics_end_threads`](crate::model::Builder::panics_end_threads) is set.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        runtime::perform(Op::Join { thread: self.thread.id.0 }, Location::caller());
-        runtime::shared(|shared| shared.unjoined -= 1);
-        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(result.take().expect("a thread that has ended has left its result"))
+        joined(&self.thread, &self.result)
     }
 
     /// The thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
+    }
+}
+
+impl<T> std::fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+#[track_caller]
+pub(crate) fn joined<T>(thread: &Thread, result: &Packet<T>) -> std::thread::Result<T> {
+    runtime::perform(Op::Join { thread: thread.id.0 }, Location::caller());
+    runtime::shared(|shared| shared.unjoined -= 1);
+    let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+    match result.take() {
+        Some(result) => result,
+        // A destructor joins because of a panic, and does not wait.
+        None => Err(Box::new("the thread has not ended")),
     }
 }
 
@@ -99,37 +142,53 @@ where
     F: FnOnce() -> T + 'static,
     T: 'static,
 {
-    spawn_named(f, None)
+    let (thread, result) = begin(f, None, |body| body);
+    JoinHandle { thread, result }
 }
 
+/// Creates a thread whose body is made to live long enough.
 #[track_caller]
-fn spawn_named<F, T>(f: F, name: Option<String>) -> JoinHandle<T>
+pub(crate) fn begin<'a, F, T>(
+    f: F,
+    name: Option<String>,
+    lives: impl FnOnce(Box<dyn FnOnce() + 'a>) -> Box<dyn FnOnce()>,
+) -> (Thread, Packet<T>)
 where
-    F: FnOnce() -> T + 'static,
-    T: 'static,
+    F: FnOnce() -> T + 'a,
+    T: 'a,
 {
-    let Some(parent) = runtime::current() else { panic!("threads can be created inside `selvedge::model` only") };
-    let result = Arc::new(Mutex::new(None));
+    let parent = runtime::must_be_inside();
+    let result: Packet<T> = Arc::new(Mutex::new(None));
     let packet = Arc::clone(&result);
-    let body = Box::new(move || {
-        let value = f();
+    let body = lives(Box::new(move || {
+        let value = if runtime::shared(|shared| shared.config.panics_end_threads) {
+            catch_unwind(AssertUnwindSafe(f))
+        } else {
+            Ok(f())
+        };
         *packet.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-    });
+    }));
     let child = runtime::shared(|shared| {
         let children = &mut shared.per_thread(parent).children;
         let n = *children;
         *children += 1;
         let child = shared.threads.child(parent, n);
-        assert!(child.index() < selvedge_machine::memory::MAX_THREADS, "there are too many threads");
+        if child.index() >= crate::MAX_THREADS {
+            return None;
+        }
         if let Some(name) = &name {
             shared.threads.set_name(child, name);
         }
         shared.bodies.push((child, body));
         shared.unjoined += 1;
-        child
+        Some(child)
     });
+    let Some(child) = child else {
+        let feature = format!("a model with more than {} threads", crate::MAX_THREADS);
+        runtime::stop(feature, Location::caller());
+    };
     runtime::perform(Op::Spawn { child }, Location::caller());
-    JoinHandle { thread: Thread { id: ThreadId(child), name }, result }
+    (Thread { id: ThreadId(child), name }, result)
 }
 
 /// Creates threads with names.
@@ -162,6 +221,21 @@ impl Builder {
         F: FnOnce() -> T + 'static,
         T: 'static,
     {
-        Ok(spawn_named(f, self.name))
+        let (thread, result) = begin(f, self.name, |body| body);
+        Ok(JoinHandle { thread, result })
+    }
+
+    /// Creates a thread in a scope.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Ok(scope.start(f, self.name))
     }
 }

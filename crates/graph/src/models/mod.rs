@@ -8,6 +8,7 @@
 //!
 //! Each model's file states its axioms; [`crate::axioms`] has them once more as relations over whole graphs, for tests.
 
+mod fence_reach;
 pub mod psc;
 pub mod ra;
 pub mod rc11;

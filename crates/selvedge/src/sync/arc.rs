@@ -3,29 +3,62 @@
 //! Which of the threads that drop an `Arc` is the last one decides who drops what is in it. If that does anything that
 //! others could notice, the count has to be part of the model: who comes last is then explored like any other race. If
 //! what is in it needs no drop at all, nobody can notice, and counting would only multiply executions. So the count of an
-//! `Arc<T>` is an atomic of the model if `T` needs to be dropped. If not, it can be asked for only when all other
-//! threads have been joined.
+//! `Arc<T>` is an atomic of the model if `T` needs to be dropped. If not, and the count is asked for all the same while
+//! there are other threads, the exploration starts again and counts all.
 
 // Pinned and raw `Arc`s.
 #![allow(unsafe_code)]
 
+use super::Weak;
 use crate::object::Word;
-use crate::runtime;
+use crate::runtime::{self, At};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::AccessKind;
 use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 
 /// Stands in for `std::sync::Arc`.
-#[derive(Debug)]
 pub struct Arc<T: ?Sized> {
     /// Empty only while it is taken apart.
-    value: Option<std::sync::Arc<T>>,
-    count: Option<std::sync::Arc<Word>>,
-    /// In which run it was made; 0 outside of models.
+    pub(super) value: Option<std::sync::Arc<T>>,
+    pub(super) count: Option<std::sync::Arc<Word>>,
+    pub(super) made: Made,
+}
+
+/// When an `Arc` was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    /// In which run; 0 outside of models.
     run: u64,
+    /// Its number among what must not be leaked.
+    number: u64,
+}
+
+impl Made {
+    /// Outside of models.
+    pub const OUTSIDE: Made = Made { run: 0, number: 0 };
+
+    /// Whether it was in the present run.
+    pub fn is_of_this_run(self) -> bool {
+        self.run != 0 && runtime::current().is_some() && runtime::shared(|shared| shared.run == self.run)
+    }
+}
+
+/// A reference-counted value is about to be made.
+#[track_caller]
+fn begin<T: ?Sized>(counts: bool) -> (Made, Option<std::sync::Arc<Word>>) {
+    if runtime::current().is_none() || std::thread::panicking() {
+        return (Made::OUTSIDE, None);
+    }
+    let at = Location::caller();
+    let (made, counts_all) =
+        runtime::shared(|shared| (Made { run: shared.run, number: shared.born("Arc", at) }, shared.config.count_arcs));
+    let counted = counts || counts_all || std::mem::needs_drop::<T>();
+    (made, counted.then(|| std::sync::Arc::new(Word::made("Arc", 8, 1))))
 }
 
 const WHOLE: &str = "an `Arc` has its value until it is taken apart";
@@ -50,11 +83,46 @@ impl<T> Arc<T> {
         if !this.is_unique() {
             return Err(this);
         }
-        if this.is_of_this_run() {
-            runtime::shared(|shared| shared.live_arcs -= 1);
-        }
+        this.dies();
         let value = this.value.take().expect(WHOLE);
         Ok(std::sync::Arc::into_inner(value).expect("the count is that of the references"))
+    }
+
+    /// The value, if this is the last reference to it; otherwise one reference less.
+    #[track_caller]
+    pub fn into_inner(mut this: Arc<T>) -> Option<T> {
+        if !this.is_of_this_run() {
+            return std::sync::Arc::into_inner(this.value.take().expect(WHOLE));
+        }
+        this.must_be_counted();
+        let last = this.one_less(Location::caller());
+        let value = this.value.take().expect(WHOLE);
+        if !last {
+            return None;
+        }
+        this.dies();
+        std::sync::Arc::into_inner(value)
+    }
+
+    /// The value, or a copy of it if there are other references.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Arc<T>) -> T
+    where
+        T: Clone,
+    {
+        Arc::try_unwrap(this).unwrap_or_else(|this| T::clone(&this))
+    }
+
+    /// A value that contains references to itself.
+    #[track_caller]
+    pub fn new_cyclic<F>(data: F) -> Arc<T>
+    where
+        F: FnOnce(&Weak<T>) -> T,
+    {
+        let (made, count) = begin::<T>(true);
+        // Until the value is there, nobody can upgrade the reference, whatever the count says.
+        let value = std::sync::Arc::new_cyclic(|weak| data(&Weak::new_of(weak.clone(), count.clone(), made)));
+        Arc { value: Some(value), count, made }
     }
 }
 
@@ -63,14 +131,8 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn from_std(mut value: std::sync::Arc<T>) -> Self {
         assert!(std::sync::Arc::get_mut(&mut value).is_some(), "the `Arc` is not unique");
-        let inside = runtime::current().is_some() && !std::thread::panicking();
-        let run = if inside { runtime::shared(|shared| shared.run) } else { 0 };
-        if inside {
-            runtime::shared(|shared| shared.live_arcs += 1);
-        }
-        let counted = inside && std::mem::needs_drop::<T>();
-        let count = counted.then(|| std::sync::Arc::new(Word::new("Arc", 8, 1)));
-        Arc { value: Some(value), count, run }
+        let (made, count) = begin::<T>(false);
+        Arc { value: Some(value), count, made }
     }
 
     fn value(&self) -> &std::sync::Arc<T> {
@@ -78,22 +140,47 @@ impl<T: ?Sized> Arc<T> {
     }
 
     fn is_of_this_run(&self) -> bool {
-        self.run != 0 && runtime::current().is_some() && runtime::shared(|shared| shared.run == self.run)
+        self.made.is_of_this_run()
+    }
+
+    /// The last reference is dropped.
+    fn dies(&self) {
+        if self.is_of_this_run() {
+            runtime::shared(|shared| shared.died(self.made.number));
+        }
+    }
+
+    /// If the references are not counted, everything starts again, and they are.
+    #[track_caller]
+    pub(super) fn must_be_counted(&self) {
+        if self.count.is_none() && self.is_of_this_run() && !std::thread::panicking() {
+            runtime::shared(|shared| shared.config.count_arcs = true);
+            runtime::start_again();
+        }
     }
 
     /// How many references there are.
     #[track_caller]
     fn count(&self, order: Order) -> usize {
-        let at = Location::caller();
         match &self.count {
-            Some(count) => count.access(order, AccessKind::Load, at) as usize,
+            Some(count) => count.access(order, AccessKind::Load, Location::caller()) as usize,
             None if !self.is_of_this_run() || runtime::alone() => std::sync::Arc::strong_count(self.value()),
-            None => runtime::stop(
-                "the number of references to an `Arc` of something that needs no drop, while other threads have not \
-                 been joined"
-                    .to_owned(),
-                at,
-            ),
+            None => {
+                self.must_be_counted();
+                std::sync::Arc::strong_count(self.value())
+            }
+        }
+    }
+
+    /// Counts one reference less; says whether it was the last one.
+    #[track_caller]
+    fn one_less(&self, at: At) -> bool {
+        match &self.count {
+            Some(count) if self.is_of_this_run() => {
+                let less = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: true };
+                count.access(Order::AcqRel, less, at) == 1
+            }
+            _ => std::sync::Arc::strong_count(self.value()) == 1,
         }
     }
 
@@ -111,7 +198,30 @@ impl<T: ?Sized> Arc<T> {
     /// The value, if this is the only reference to it.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        let at = Location::caller();
+        if this.is_of_this_run() && std::sync::Arc::weak_count(this.value()) > 0 {
+            runtime::stop("`Arc::get_mut` while there are `Weak` references".to_owned(), at);
+        }
         if this.is_unique() { std::sync::Arc::get_mut(this.value.as_mut().expect(WHOLE)) } else { None }
+    }
+
+    /// A reference that does not keep the value.
+    #[track_caller]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        this.must_be_counted();
+        Weak::of(this)
+    }
+
+    /// The value for changes; if there are other references, it is copied first.
+    #[track_caller]
+    pub fn make_mut(this: &mut Self) -> &mut T
+    where
+        T: Clone,
+    {
+        if Arc::get_mut(this).is_none() {
+            *this = Arc::new(T::clone(this));
+        }
+        std::sync::Arc::get_mut(this.value.as_mut().expect(WHOLE)).expect("there is no other reference")
     }
 
     /// Whether both are references to the same value.
@@ -128,8 +238,9 @@ impl<T: ?Sized> Arc<T> {
     pub fn into_raw(mut this: Self) -> *const T {
         let value = this.value.take().expect(WHOLE);
         let pointer = std::sync::Arc::into_raw(value);
-        if let Some(count) = this.count.take() {
-            runtime::shared(|shared| shared.raw_arcs.insert(pointer.cast::<()>().addr(), count));
+        if this.is_of_this_run() {
+            let known = (this.count.take(), this.made.number);
+            runtime::shared(|shared| shared.raw_arcs.insert(pointer.cast::<()>().addr(), known));
         }
         pointer
     }
@@ -140,13 +251,17 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// As for `std`'s.
     pub unsafe fn from_raw(pointer: *const T) -> Self {
-        let inside = runtime::current().is_some();
         let key = pointer.cast::<()>().addr();
-        let count = if inside { runtime::shared(|shared| shared.raw_arcs.get(&key).cloned()) } else { None };
-        let run = if inside { runtime::shared(|shared| shared.run) } else { 0 };
+        let known = runtime::current().and_then(|_| {
+            runtime::shared(|shared| {
+                let (count, number) = shared.raw_arcs.get(&key)?;
+                Some((count.clone(), Made { run: shared.run, number: *number }))
+            })
+        });
+        let (count, made) = known.unwrap_or((None, Made::OUTSIDE));
         // SAFETY: the caller has promised that the pointer comes from `into_raw`.
         let value = unsafe { std::sync::Arc::from_raw(pointer) };
-        Arc { value: Some(value), count, run }
+        Arc { value: Some(value), count, made }
     }
 
     /// One reference more.
@@ -180,23 +295,24 @@ impl<T: ?Sized> Clone for Arc<T> {
             let more = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
             count.access(Order::Relaxed, more, Location::caller());
         }
-        Arc { value: self.value.clone(), count: self.count.clone(), run: self.run }
+        Arc { value: self.value.clone(), count: self.count.clone(), made: self.made }
     }
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let Some(value) = self.value.take() else { return };
-        if let Some(count) = &self.count
-            && self.is_of_this_run()
-        {
-            let less = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: true };
-            count.access(Order::AcqRel, less, Location::caller());
+        if self.value.is_none() {
+            return;
         }
-        if std::sync::Arc::strong_count(&value) == 1 && self.is_of_this_run() {
-            runtime::shared(|shared| shared.live_arcs -= 1);
+        if self.count.is_some() {
+            self.one_less(Location::caller());
         }
+        let value = self.value.take().expect(WHOLE);
+        if std::sync::Arc::strong_count(&value) == 1 {
+            self.dies();
+        }
+        drop(value);
     }
 }
 
@@ -217,6 +333,81 @@ impl<T: ?Sized> AsRef<T> for Arc<T> {
 impl<T: ?Sized> Borrow<T> for Arc<T> {
     fn borrow(&self) -> &T {
         self.value()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Pointer for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(self.value(), f)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Arc<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T: ?Sized> Unpin for Arc<T> {}
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Arc<T> {}
+
+impl<T> From<Box<T>> for Arc<T> {
+    #[track_caller]
+    fn from(value: Box<T>) -> Self {
+        Arc::from_std(value.into())
+    }
+}
+
+impl<T> From<Vec<T>> for Arc<[T]> {
+    #[track_caller]
+    fn from(values: Vec<T>) -> Self {
+        Arc::from_std(values.into())
+    }
+}
+
+impl From<&str> for Arc<str> {
+    #[track_caller]
+    fn from(text: &str) -> Self {
+        Arc::from_std(text.into())
+    }
+}
+
+impl<T> FromIterator<T> for Arc<[T]> {
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Arc::from_std(values.into_iter().collect())
     }
 }
 

@@ -28,8 +28,8 @@ impl BarrierWaitResult {
 impl Barrier {
     /// A barrier for so many threads.
     #[track_caller]
-    pub fn new(threads: usize) -> Barrier {
-        Barrier { word: Word::new("Barrier", 8, 0), threads: threads.max(1) as u64 }
+    pub const fn new(threads: usize) -> Barrier {
+        Barrier { word: Word::new("Barrier", 8, 0), threads: if threads == 0 { 1 } else { threads as u64 } }
     }
 
     /// Waits for the others.

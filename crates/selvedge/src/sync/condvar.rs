@@ -1,14 +1,16 @@
 //! Condition variables.
 //!
-//! A thread does not wake without having been notified, except from `wait_timeout`, which may time out at any moment. That
-//! `wait` may return for no reason is not explored: a model in which a notification gets lost would never be stuck.
+//! `wait_timeout` may time out at any moment; so often per thread as the builder says. That `wait` may return without a
+//! notification is explored in a second pass: otherwise a model in which a notification gets lost would never be stuck.
 
 use super::MutexGuard;
+use super::mutex::guard_of;
+use crate::nondet::{for_no_reason, times_out};
 use crate::object::Word;
 use crate::runtime;
 use selvedge_machine::Op;
 use std::panic::Location;
-use std::sync::LockResult;
+use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
 /// Stands in for `std::sync::Condvar`.
@@ -31,7 +33,7 @@ impl WaitTimeoutResult {
 impl Condvar {
     /// A condition variable that nobody waits on.
     #[track_caller]
-    pub fn new() -> Condvar {
+    pub const fn new() -> Condvar {
         Condvar { word: Word::new("Condvar", 8, 0) }
     }
 
@@ -39,15 +41,22 @@ impl Condvar {
     fn wait_for<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
-        early: bool,
+        timed: bool,
     ) -> (LockResult<MutexGuard<'a, T>>, WaitTimeoutResult) {
         let at = Location::caller();
         let cond = self.word.addr();
-        runtime::perform(Op::CondWait { cond }, at);
         let mutex = guard.mutex();
+        if for_no_reason() {
+            drop(guard);
+            return (mutex.lock(), WaitTimeoutResult(false));
+        }
+        runtime::perform(Op::CondWait { cond }, at);
         drop(guard);
-        let notified = runtime::perform(Op::CondWake { cond, early }, at);
-        (mutex.lock(), WaitTimeoutResult(notified == 0))
+        let notified = runtime::perform(Op::CondWake { cond, early: timed }, at) != 0;
+        if timed && !notified {
+            times_out();
+        }
+        (mutex.lock(), WaitTimeoutResult(!notified))
     }
 
     /// Releases the mutex, waits to be notified, and takes the mutex again.
@@ -81,8 +90,30 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         match self.wait_for(guard, true) {
             (Ok(guard), result) => Ok((guard, result)),
-            (Err(error), result) => Err(std::sync::PoisonError::new((error.into_inner(), result))),
+            (Err(error), result) => Err(PoisonError::new((error.into_inner(), result))),
         }
+    }
+
+    /// As `wait_while`, or until time is up, which may be at any moment.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T: ?Sized, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        duration: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            let (again, result) = self.wait_timeout(guard, duration)?;
+            guard = again;
+            if result.timed_out() {
+                let waits = condition(&mut *guard);
+                return Ok((guard, WaitTimeoutResult(waits)));
+            }
+        }
+        Ok((guard, WaitTimeoutResult(false)))
     }
 
     /// Wakes one thread that waits.
@@ -95,6 +126,12 @@ impl Condvar {
     #[track_caller]
     pub fn notify_all(&self) {
         runtime::perform(Op::CondBroadcast { cond: self.word.addr() }, Location::caller());
+    }
+
+    /// Waits, whether or not the mutex is poisoned; for channels.
+    #[track_caller]
+    pub(super) fn wait_anyway<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        guard_of(self.wait(guard))
     }
 }
 

@@ -1,42 +1,90 @@
-//! Stands in for `std::sync::mpsc`: channels without a bound.
+//! Stands in for `std::sync::mpsc`: a queue under a mutex, and condition variables for who waits.
 
+use super::mutex::guard_of;
 use super::{Arc, Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::PoisonError;
-pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError};
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::time::Duration;
 
 struct State<T> {
     messages: VecDeque<T>,
+    /// How many were received.
+    received: usize,
     senders: usize,
     receives: bool,
 }
 
 struct Channel<T> {
     state: Mutex<State<T>>,
-    changed: Condvar,
+    /// There is a message, or nobody sends any more.
+    filled: Condvar,
+    /// A message was received, or nobody receives any more.
+    emptied: Condvar,
+    /// How many messages there is room for; for 0, a sender waits until his message is received.
+    bound: Option<usize>,
 }
 
 impl<T> Channel<T> {
     #[track_caller]
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        guard_of(self.state.lock())
+    }
+
+    #[track_caller]
+    fn new(bound: Option<usize>) -> Arc<Channel<T>> {
+        let state = Mutex::new(State { messages: VecDeque::new(), received: 0, senders: 1, receives: true });
+        Arc::new(Channel { state, filled: Condvar::new(), emptied: Condvar::new(), bound })
+    }
+
+    #[track_caller]
+    fn take(&self, state: &mut State<T>) -> Option<T> {
+        let message = state.messages.pop_front()?;
+        state.received += 1;
+        if self.bound.is_some() {
+            self.emptied.notify_all();
+        }
+        Some(message)
+    }
+
+    #[track_caller]
+    fn one_sender_more(&self) {
+        self.lock().senders += 1;
+    }
+
+    #[track_caller]
+    fn one_sender_less(&self) {
+        let mut state = self.lock();
+        state.senders -= 1;
+        let last = state.senders == 0;
+        drop(state);
+        if last {
+            self.filled.notify_one();
+        }
     }
 }
 
 /// Sends.
 pub struct Sender<T>(Arc<Channel<T>>);
 
+/// Sends, and waits for room.
+pub struct SyncSender<T>(Arc<Channel<T>>);
+
 /// Receives.
 pub struct Receiver<T>(Arc<Channel<T>>);
 
-/// A channel.
+/// A channel without a bound.
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let state = Mutex::new(State { messages: VecDeque::new(), senders: 1, receives: true });
-    let channel = Arc::new(Channel { state, changed: Condvar::new() });
+    let channel = Channel::new(None);
     (Sender(Arc::clone(&channel)), Receiver(channel))
+}
+
+/// A channel for so many messages. With 0, a sender waits until his message is received.
+#[track_caller]
+pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
+    let channel = Channel::new(Some(bound));
+    (SyncSender(Arc::clone(&channel)), Receiver(channel))
 }
 
 impl<T> Sender<T> {
@@ -49,7 +97,54 @@ impl<T> Sender<T> {
         }
         state.messages.push_back(message);
         drop(state);
-        self.0.changed.notify_one();
+        self.0.filled.notify_one();
+        Ok(())
+    }
+}
+
+impl<T> SyncSender<T> {
+    fn bound(&self) -> usize {
+        self.0.bound.expect("a channel of a `SyncSender` has a bound")
+    }
+
+    /// Waits for room and sends a message, unless nobody can receive it any more.
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        let mut state = self.0.lock();
+        while state.receives && state.messages.len() >= self.bound().max(1) {
+            state = self.0.emptied.wait_anyway(state);
+        }
+        if !state.receives {
+            return Err(SendError(message));
+        }
+        state.messages.push_back(message);
+        let mine = state.received + state.messages.len();
+        self.0.filled.notify_one();
+        if self.bound() == 0 {
+            while state.receives && state.received < mine {
+                state = self.0.emptied.wait_anyway(state);
+            }
+            if state.received < mine {
+                let message = state.messages.pop_back().expect("a message that is not received is there");
+                return Err(SendError(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a message if there is room. Without a bound of at least 1 there is none, as nobody is seen to wait for it.
+    #[track_caller]
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        let mut state = self.0.lock();
+        if !state.receives {
+            return Err(TrySendError::Disconnected(message));
+        }
+        if state.messages.len() >= self.bound() {
+            return Err(TrySendError::Full(message));
+        }
+        state.messages.push_back(message);
+        drop(state);
+        self.0.filled.notify_one();
         Ok(())
     }
 }
@@ -57,21 +152,30 @@ impl<T> Sender<T> {
 impl<T> Clone for Sender<T> {
     #[track_caller]
     fn clone(&self) -> Sender<T> {
-        self.0.lock().senders += 1;
+        self.0.one_sender_more();
         Sender(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Clone for SyncSender<T> {
+    #[track_caller]
+    fn clone(&self) -> SyncSender<T> {
+        self.0.one_sender_more();
+        SyncSender(Arc::clone(&self.0))
     }
 }
 
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.senders -= 1;
-        let last = state.senders == 0;
-        drop(state);
-        if last {
-            self.0.changed.notify_one();
-        }
+        self.0.one_sender_less();
+    }
+}
+
+impl<T> Drop for SyncSender<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.0.one_sender_less();
     }
 }
 
@@ -81,10 +185,10 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         let mut state = self.0.lock();
         loop {
-            match state.messages.pop_front() {
+            match self.0.take(&mut state) {
                 Some(message) => return Ok(message),
                 None if state.senders == 0 => return Err(RecvError),
-                None => state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.0.filled.wait_anyway(state),
             }
         }
     }
@@ -94,15 +198,15 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let mut state = self.0.lock();
         loop {
-            match state.messages.pop_front() {
+            match self.0.take(&mut state) {
                 Some(message) => return Ok(message),
                 None if state.senders == 0 => return Err(RecvTimeoutError::Disconnected),
                 None => {}
             }
-            let (again, waited) = self.0.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner);
+            let (again, waited) = guard_of(self.0.filled.wait_timeout(state, timeout));
             state = again;
             if waited.timed_out() {
-                return state.messages.pop_front().ok_or(RecvTimeoutError::Timeout);
+                return self.0.take(&mut state).ok_or(RecvTimeoutError::Timeout);
             }
         }
     }
@@ -111,24 +215,105 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.0.lock();
-        match state.messages.pop_front() {
+        match self.0.take(&mut state) {
             Some(message) => Ok(message),
             None if state.senders == 0 => Err(TryRecvError::Disconnected),
             None => Err(TryRecvError::Empty),
         }
+    }
+
+    /// All messages until nobody can send one any more.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter(self)
+    }
+
+    /// The messages that are there.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter(self)
     }
 }
 
 impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
-        self.0.lock().receives = false;
+        let mut state = self.0.lock();
+        state.receives = false;
+        // A message that nobody receives is dropped, except one whose sender waits to get it back.
+        let left = if self.0.bound == Some(0) { VecDeque::new() } else { std::mem::take(&mut state.messages) };
+        drop(state);
+        drop(left);
+        if self.0.bound.is_some() {
+            self.0.emptied.notify_all();
+        }
+    }
+}
+
+/// The messages of a channel.
+#[derive(Debug)]
+pub struct Iter<'a, T>(&'a Receiver<T>);
+
+/// The messages of a channel that are there.
+#[derive(Debug)]
+pub struct TryIter<'a, T>(&'a Receiver<T>);
+
+/// The messages of a channel.
+#[derive(Debug)]
+pub struct IntoIter<T>(Receiver<T>);
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.try_recv().ok()
+    }
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter(self)
     }
 }
 
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for SyncSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SyncSender").finish_non_exhaustive()
     }
 }
 

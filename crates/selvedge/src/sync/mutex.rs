@@ -1,42 +1,58 @@
 //! Mutexes: a word that is 0 if nobody holds it. To lock is an exchange that waits for that.
-//!
-//! What a mutex protects is in one of `std`'s, which nobody ever waits for: the word says who may have it.
 
+// What a mutex protects is reached through a pointer.
+#![allow(unsafe_code)]
+
+use super::poison::{Guarded, poisoned};
+use crate::content::Content;
 use crate::object::Word;
 use crate::runtime::At;
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::{AccessKind, Cond, Purpose};
+use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// Stands in for `std::sync::Mutex`.
-#[derive(Debug)]
 pub struct Mutex<T: ?Sized> {
     word: Word,
-    data: std::sync::Mutex<T>,
+    content: Content<Guarded<T>>,
 }
 
+// SAFETY: only who holds the mutex has a reference to what it protects, as in `std`'s.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+impl<T: ?Sized> UnwindSafe for Mutex<T> {}
+impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
+
 /// Stands in for `std::sync::MutexGuard`.
-#[derive(Debug)]
+#[must_use]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
-    data: Option<std::sync::MutexGuard<'a, T>>,
+    content: *mut Guarded<T>,
+    panicked: bool,
     at: At,
 }
+
+// SAFETY: a reference to the guard is a reference to what is protected, as in `std`'s.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 const HELD: u64 = 1;
 
 impl<T> Mutex<T> {
     /// A mutex that nobody holds.
     #[track_caller]
-    pub fn new(data: T) -> Mutex<T> {
-        Mutex { word: Word::new("Mutex", 8, 0), data: std::sync::Mutex::new(data) }
+    pub const fn new(data: T) -> Mutex<T> {
+        Mutex { word: Word::new("Mutex", 8, 0), content: Content::new(Guarded::new(data)) }
     }
 
     /// What it protects.
     pub fn into_inner(self) -> LockResult<T> {
-        self.data.into_inner()
+        let content = self.content.into_inner();
+        let is_poisoned = content.is_poisoned();
+        poisoned(is_poisoned, content.value)
     }
 }
 
@@ -45,7 +61,6 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
-        self.word.must_be_of_this_run(at);
         let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: HELD, used: false };
         let free = Some(Cond::new(CmpOp::Eq, 0));
         self.word.synchronise(Order::Acquire, take, free, Purpose::Lock, at);
@@ -56,7 +71,6 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
-        self.word.must_be_of_this_run(at);
         let take = AccessKind::Cas { expected: 0, new: HELD, failure: Order::Relaxed };
         match self.word.synchronise(Order::Acquire, take, None, Purpose::Data, at) {
             0 => self.guard(at).map_err(TryLockError::Poisoned),
@@ -64,18 +78,33 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// What it protects.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.data.get_mut()
+    /// Whether somebody has panicked while he held it.
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        // SAFETY: the flag is in a cell that is never borrowed.
+        unsafe { (*self.content.get(&self.word, true, Location::caller())).is_poisoned() }
     }
 
+    /// Forgets that somebody has panicked while he held it.
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        // SAFETY: the flag is in a cell that is never borrowed.
+        unsafe { (*self.content.get(&self.word, true, Location::caller())).set_poisoned(false) };
+    }
+
+    /// What it protects.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let content = self.content.get_mut();
+        let is_poisoned = content.is_poisoned();
+        poisoned(is_poisoned, &mut content.value)
+    }
+
+    #[track_caller]
     fn guard(&self, at: At) -> LockResult<MutexGuard<'_, T>> {
-        let guard = |data| MutexGuard { mutex: self, data: Some(data), at };
-        match self.data.try_lock() {
-            Ok(data) => Ok(guard(data)),
-            Err(TryLockError::Poisoned(error)) => Err(PoisonError::new(guard(error.into_inner()))),
-            Err(TryLockError::WouldBlock) => panic!("a mutex is used while a panic unwinds a thread that holds it"),
-        }
+        let content = self.content.get(&self.word, true, at);
+        // SAFETY: the flag is in a cell that is never borrowed.
+        let is_poisoned = unsafe { (*content).is_poisoned() };
+        poisoned(is_poisoned, MutexGuard { mutex: self, content, panicked: std::thread::panicking(), at })
     }
 }
 
@@ -88,7 +117,10 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        self.data = None;
+        if !self.panicked && std::thread::panicking() {
+            // SAFETY: the flag is in a cell that is never borrowed.
+            unsafe { (*self.content).set_poisoned(true) };
+        }
         self.mutex.word.synchronise(Order::Release, AccessKind::Store { value: 0 }, None, Purpose::Unlock, self.at);
     }
 }
@@ -97,13 +129,34 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.data.as_ref().expect("a guard has its data until it is dropped")
+        // SAFETY: who has the guard holds the mutex.
+        unsafe { &(*self.content).value }
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.data.as_mut().expect("a guard has its data until it is dropped")
+        // SAFETY: who has the guard holds the mutex.
+        unsafe { &mut (*self.content).value }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    /// Without what it protects: to look at it is an operation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").finish_non_exhaustive()
     }
 }
 
@@ -119,4 +172,9 @@ impl<T> From<T> for Mutex<T> {
     fn from(data: T) -> Self {
         Mutex::new(data)
     }
+}
+
+/// A guard, or the error that it is in.
+pub(super) fn guard_of<G>(result: LockResult<G>) -> G {
+    result.unwrap_or_else(PoisonError::into_inner)
 }

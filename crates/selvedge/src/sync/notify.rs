@@ -14,7 +14,7 @@ pub struct Notify {
 impl Notify {
     /// None yet.
     #[track_caller]
-    pub fn new() -> Notify {
+    pub const fn new() -> Notify {
         Notify { word: Word::new("Notify", 8, 0) }
     }
 

@@ -1,50 +1,68 @@
 //! Read-write locks: a word that counts readers, or says that there is a writer.
 
+// What a lock protects is reached through a pointer.
+#![allow(unsafe_code)]
+
+use super::poison::{Guarded, poisoned};
+use crate::content::Content;
 use crate::object::Word;
 use crate::runtime::At;
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::{AccessKind, Cond, Purpose};
+use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::panic::Location;
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::{LockResult, TryLockError, TryLockResult};
 
 /// Stands in for `std::sync::RwLock`.
-#[derive(Debug)]
 pub struct RwLock<T: ?Sized> {
     word: Word,
-    data: std::sync::RwLock<T>,
+    content: Content<Guarded<T>>,
 }
 
+// SAFETY: a writer is alone, and readers have shared references only, as in `std`'s.
+unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+impl<T: ?Sized> UnwindSafe for RwLock<T> {}
+impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
+
 /// Stands in for `std::sync::RwLockReadGuard`.
-#[derive(Debug)]
+#[must_use]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    data: Option<std::sync::RwLockReadGuard<'a, T>>,
+    content: *const Guarded<T>,
     at: At,
 }
 
 /// Stands in for `std::sync::RwLockWriteGuard`.
-#[derive(Debug)]
+#[must_use]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    data: Option<std::sync::RwLockWriteGuard<'a, T>>,
+    content: *mut Guarded<T>,
+    panicked: bool,
     at: At,
 }
 
+// SAFETY: a reference to a guard is a reference to what is protected, as in `std`'s.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+
 const WRITER: u64 = 1 << 32;
-const HELD: &str = "a guard has its data until it is dropped";
-const BUSY: &str = "a lock is used while a panic unwinds a thread that holds it";
 
 impl<T> RwLock<T> {
     /// A lock that nobody holds.
     #[track_caller]
-    pub fn new(data: T) -> RwLock<T> {
-        RwLock { word: Word::new("RwLock", 8, 0), data: std::sync::RwLock::new(data) }
+    pub const fn new(data: T) -> RwLock<T> {
+        RwLock { word: Word::new("RwLock", 8, 0), content: Content::new(Guarded::new(data)) }
     }
 
     /// What it protects.
     pub fn into_inner(self) -> LockResult<T> {
-        self.data.into_inner()
+        let content = self.content.into_inner();
+        let is_poisoned = content.is_poisoned();
+        poisoned(is_poisoned, content.value)
     }
 }
 
@@ -53,7 +71,6 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
-        self.word.must_be_of_this_run(at);
         let enter = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
         let free = Some(Cond::new(CmpOp::Ult, WRITER));
         self.word.synchronise(Order::Acquire, enter, free, Purpose::Lock, at);
@@ -64,7 +81,6 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
-        self.word.must_be_of_this_run(at);
         let mut readers = self.word.access(Order::Relaxed, AccessKind::Load, at);
         while readers < WRITER {
             let enter = AccessKind::Cas { expected: readers, new: readers + 1, failure: Order::Relaxed };
@@ -80,7 +96,6 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
-        self.word.must_be_of_this_run(at);
         let enter = AccessKind::Rmw { op: RmwOp::Xchg, operand: WRITER, used: false };
         let free = Some(Cond::new(CmpOp::Eq, 0));
         self.word.synchronise(Order::Acquire, enter, free, Purpose::Lock, at);
@@ -91,7 +106,6 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
-        self.word.must_be_of_this_run(at);
         let enter = AccessKind::Cas { expected: 0, new: WRITER, failure: Order::Relaxed };
         match self.word.access(Order::Acquire, enter, at) {
             0 => self.write_guard(at).map_err(TryLockError::Poisoned),
@@ -99,33 +113,46 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
+    /// Whether somebody has panicked while he wrote.
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        // SAFETY: the flag is in a cell that is never borrowed.
+        unsafe { (*self.content.get(&self.word, true, Location::caller())).is_poisoned() }
+    }
+
+    /// Forgets that somebody has panicked while he wrote.
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        // SAFETY: the flag is in a cell that is never borrowed.
+        unsafe { (*self.content.get(&self.word, true, Location::caller())).set_poisoned(false) };
+    }
+
     /// What it protects.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.data.get_mut()
+        let content = self.content.get_mut();
+        let is_poisoned = content.is_poisoned();
+        poisoned(is_poisoned, &mut content.value)
     }
 
+    #[track_caller]
     fn read_guard(&self, at: At) -> LockResult<RwLockReadGuard<'_, T>> {
-        let guard = |data| RwLockReadGuard { lock: self, data: Some(data), at };
-        match self.data.try_read() {
-            Ok(data) => Ok(guard(data)),
-            Err(TryLockError::Poisoned(error)) => Err(PoisonError::new(guard(error.into_inner()))),
-            Err(TryLockError::WouldBlock) => panic!("{BUSY}"),
-        }
+        let content = self.content.get(&self.word, true, at).cast_const();
+        // SAFETY: the flag is in a cell that is never borrowed.
+        let is_poisoned = unsafe { (*content).is_poisoned() };
+        poisoned(is_poisoned, RwLockReadGuard { lock: self, content, at })
     }
 
+    #[track_caller]
     fn write_guard(&self, at: At) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let guard = |data| RwLockWriteGuard { lock: self, data: Some(data), at };
-        match self.data.try_write() {
-            Ok(data) => Ok(guard(data)),
-            Err(TryLockError::Poisoned(error)) => Err(PoisonError::new(guard(error.into_inner()))),
-            Err(TryLockError::WouldBlock) => panic!("{BUSY}"),
-        }
+        let content = self.content.get(&self.word, true, at);
+        // SAFETY: the flag is in a cell that is never borrowed.
+        let is_poisoned = unsafe { (*content).is_poisoned() };
+        poisoned(is_poisoned, RwLockWriteGuard { lock: self, content, panicked: std::thread::panicking(), at })
     }
 }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        self.data = None;
         let leave = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: false };
         self.lock.word.synchronise(Order::Release, leave, None, Purpose::Unlock, self.at);
     }
@@ -133,7 +160,10 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        self.data = None;
+        if !self.panicked && std::thread::panicking() {
+            // SAFETY: the flag is in a cell that is never borrowed.
+            unsafe { (*self.content).set_poisoned(true) };
+        }
         self.lock.word.synchronise(Order::Release, AccessKind::Store { value: 0 }, None, Purpose::Unlock, self.at);
     }
 }
@@ -142,7 +172,8 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.data.as_ref().expect(HELD)
+        // SAFETY: as long as there is a reader there is no writer.
+        unsafe { &(*self.content).value }
     }
 }
 
@@ -150,13 +181,34 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.data.as_ref().expect(HELD)
+        // SAFETY: a writer is alone.
+        unsafe { &(*self.content).value }
     }
 }
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.data.as_mut().expect(HELD)
+        // SAFETY: a writer is alone.
+        unsafe { &mut (*self.content).value }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for RwLock<T> {
+    /// Without what it protects: to look at it is an operation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RwLock").finish_non_exhaustive()
     }
 }
 

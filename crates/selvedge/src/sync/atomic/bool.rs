@@ -11,15 +11,10 @@ use std::sync::atomic::Ordering;
 pub struct AtomicBool(AtomicU8);
 
 impl AtomicBool {
-    /// An atomic with its first value.
+    /// An atomic with its first value. A `static` starts every execution with it.
     #[track_caller]
-    pub fn new(value: bool) -> Self {
-        AtomicBool(AtomicU8::new(u8::from(value)))
-    }
-
-    /// An atomic for a `static`. It starts every execution with this value.
-    pub const fn const_new(value: bool) -> Self {
-        AtomicBool(AtomicU8::const_new(value as u8))
+    pub const fn new(value: bool) -> Self {
+        AtomicBool(AtomicU8::named("AtomicBool", value as u8))
     }
 
     /// Gives exclusive access to the value.
@@ -87,7 +82,7 @@ impl AtomicBool {
         result.map(|old| old != 0).map_err(|old| old != 0)
     }
 
-    /// As `compare_exchange`. That it may fail for no reason is not explored.
+    /// As `compare_exchange`, but it may fail for no reason.
     #[track_caller]
     pub fn compare_exchange_weak(
         &self,
@@ -96,7 +91,8 @@ impl AtomicBool {
         success: Ordering,
         failure: Ordering,
     ) -> Result<bool, bool> {
-        self.compare_exchange(current, new, success, failure)
+        let result = self.0.compare_exchange_weak(u8::from(current), u8::from(new), success, failure);
+        result.map(|old| old != 0).map_err(|old| old != 0)
     }
 
     /// And; returns the old value.
@@ -122,6 +118,12 @@ impl AtomicBool {
     #[track_caller]
     pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
         self.0.fetch_xor(u8::from(value), order) != 0
+    }
+
+    /// Not; returns the old value.
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
     }
 
     /// Replaces the value by what a function makes of it, until nobody comes in between.

@@ -4,7 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::{any, failure_of, of_load, of_store};
-use crate::object::Word;
+use crate::nondet::{assume, for_no_reason};
+use crate::object::{Word, real_of, virtual_of};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{AccessKind, truncate};
 use std::fmt;
@@ -19,34 +20,42 @@ macro_rules! atomic_int {
         impl $name {
             const SIZE: u8 = size_of::<$int>() as u8;
 
-            /// An atomic with its first value.
+            /// An atomic with its first value. A `static` starts every execution with it.
             #[track_caller]
-            pub fn new(value: $int) -> Self {
-                $name(Word::new(stringify!($name), Self::SIZE, Self::bits(value)))
+            pub const fn new(value: $int) -> Self {
+                Self::named(stringify!($name), value)
             }
 
-            /// An atomic for a `static`. It starts every execution with this value.
-            pub const fn const_new(value: $int) -> Self {
-                $name(Word::fixed(Self::SIZE, value as u64 & (u64::MAX >> (64 - 8 * Self::SIZE as u32))))
+            /// Under another name, for what is made of this.
+            #[track_caller]
+            pub(super) const fn named(what: &'static str, value: $int) -> Self {
+                $name(Word::new(what, Self::SIZE, value as u64 & (u64::MAX >> (64 - 8 * Self::SIZE as u32))))
             }
 
+            /// What the engine sees of a value; one of 8 bytes may be a pointer.
             fn bits(value: $int) -> u64 {
-                truncate(value as u64, Self::SIZE)
+                let bits = truncate(value as u64, Self::SIZE);
+                if Self::SIZE == 8 { virtual_of(bits) } else { bits }
+            }
+
+            #[track_caller]
+            fn access(&self, order: Order, kind: AccessKind) -> $int {
+                let bits = self.0.access(order, kind, Location::caller());
+                if Self::SIZE == 8 { real_of(bits) as $int } else { bits as $int }
             }
 
             #[track_caller]
             fn rmw(&self, op: RmwOp, value: $int, order: Ordering) -> $int {
-                let kind = AccessKind::Rmw { op, operand: Self::bits(value), used: true };
-                self.0.access(any(order), kind, Location::caller()) as $int
+                let operand = if op == RmwOp::Xchg { Self::bits(value) } else { truncate(value as u64, Self::SIZE) };
+                self.access(any(order), AccessKind::Rmw { op, operand, used: true })
             }
 
             /// Gives exclusive access to the value.
             #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $int) -> R) -> R {
-                let at = Location::caller();
-                let mut value = self.0.access(Order::Plain, AccessKind::Load, at) as $int;
+                let mut value = self.access(Order::Plain, AccessKind::Load);
                 let result = f(&mut value);
-                self.0.access(Order::Plain, AccessKind::Store { value: Self::bits(value) }, at);
+                self.access(Order::Plain, AccessKind::Store { value: Self::bits(value) });
                 result
             }
 
@@ -57,25 +66,25 @@ macro_rules! atomic_int {
             /// As in loom. Here nothing bad happens: a race is reported.
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $int {
-                self.0.access(Order::Plain, AccessKind::Load, Location::caller()) as $int
+                self.access(Order::Plain, AccessKind::Load)
             }
 
             /// The value.
             #[track_caller]
             pub fn into_inner(self) -> $int {
-                self.0.access(Order::Plain, AccessKind::Load, Location::caller()) as $int
+                self.access(Order::Plain, AccessKind::Load)
             }
 
             /// Loads the value.
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $int {
-                self.0.access(of_load(order), AccessKind::Load, Location::caller()) as $int
+                self.access(of_load(order), AccessKind::Load)
             }
 
             /// Stores a value.
             #[track_caller]
             pub fn store(&self, value: $int, order: Ordering) {
-                self.0.access(of_store(order), AccessKind::Store { value: Self::bits(value) }, Location::caller());
+                self.access(of_store(order), AccessKind::Store { value: Self::bits(value) });
             }
 
             /// Stores a value and returns the old one.
@@ -103,11 +112,11 @@ macro_rules! atomic_int {
             ) -> Result<$int, $int> {
                 let (expected, new, failure) = (Self::bits(current), Self::bits(new), of_load(failure));
                 let kind = AccessKind::Cas { expected, new, failure };
-                let old = self.0.access(any(success), kind, Location::caller()) as $int;
+                let old = self.access(any(success), kind);
                 if old == current { Ok(old) } else { Err(old) }
             }
 
-            /// As `compare_exchange`. That it may fail for no reason is not explored.
+            /// As `compare_exchange`, but it may fail for no reason.
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -116,6 +125,12 @@ macro_rules! atomic_int {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$int, $int> {
+                if for_no_reason() {
+                    let old = self.load(failure);
+                    // If the values differ it fails for a reason, which is explored anyway.
+                    assume(old == current);
+                    return Err(old);
+                }
                 self.compare_exchange(current, new, success, failure)
             }
 

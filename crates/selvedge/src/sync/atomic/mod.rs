@@ -9,7 +9,7 @@ pub use int::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
 };
 pub use ptr::AtomicPtr;
-pub use std::sync::atomic::{Ordering, compiler_fence};
+pub use std::sync::atomic::Ordering;
 
 use crate::runtime;
 use selvedge_ir::Order;
@@ -21,6 +21,13 @@ use std::panic::Location;
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     runtime::perform(Op::Fence { order: any(order) }, Location::caller());
+}
+
+/// Keeps the compiler from moving accesses; for signal handlers, of which a model has none. Between threads it does nothing,
+/// and that is what it does here.
+#[track_caller]
+pub fn compiler_fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed compiler fence");
 }
 
 /// Signals that the thread spins.

@@ -1,11 +1,11 @@
-//! Atomic pointers. What the engine sees of them are names (`pointers.rs`).
+//! Atomic pointers. What the engine sees of them are virtual addresses (`virtual_address.rs`).
 
 // `unsync_load` is an unsafe function in loom.
 #![allow(unsafe_code)]
 
 use super::{any, failure_of, of_load, of_store};
-use crate::object::Word;
-use crate::pointers::Trouble;
+use crate::nondet::{assume, for_no_reason};
+use crate::object::{Word, real_of, virtual_of};
 use crate::runtime::{self, At};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{Access, AccessKind, Op};
@@ -20,71 +20,25 @@ pub struct AtomicPtr<T> {
     first: StdPtr<T>,
 }
 
-/// Which pointer of an operation it is.
-const VALUE: u32 = 0;
-const EXPECTED: u32 = 1;
-const FIRST: u32 = 2;
-/// Pointers of objects that are made between two operations come behind.
-const MADE: u32 = 3;
-
-/// The name of a pointer that the running thread passes.
-#[track_caller]
-fn name(pointer: usize, which: u32, at: At) -> u64 {
-    let Some(thread) = runtime::current() else { return 0 };
-    let named = runtime::shared(|shared| {
-        let history = shared.per_thread(thread).history;
-        let named = shared.pointers.name(pointer, (history, which));
-        shared.restart |= named == Err(Trouble::Joined);
-        named
-    });
-    match named {
-        Ok(name) => name,
-        Err(_) if std::thread::panicking() => 0,
-        Err(Trouble::Joined) => runtime::stop("the exploration starts again".to_owned(), at),
-        Err(Trouble::Reused) => runtime::stop(
-            "memory that is given back and given out again at the same address in some executions only. \
-             Keep what a pointer has pointed to until the model ends (for instance in a list that the model's closure owns)"
-                .to_owned(),
-            at,
-        ),
-    }
-}
-
 impl<T> AtomicPtr<T> {
-    /// An atomic with its first value.
+    /// An atomic with its first value. A `static` starts every execution with it.
     #[track_caller]
-    pub fn new(pointer: *mut T) -> Self {
-        let inside = runtime::current().filter(|_| !std::thread::panicking());
-        let word = match inside {
-            None => Word::fixed(8, 0),
-            Some(thread) => {
-                let made = runtime::shared(|shared| shared.per_thread(thread).made);
-                let first = name(pointer.expose_provenance(), MADE + made, Location::caller());
-                Word::new("AtomicPtr", 8, first)
-            }
-        };
-        AtomicPtr { word, first: StdPtr::new(pointer) }
-    }
-
-    /// An atomic for a `static`. It starts every execution with this value.
-    pub const fn const_new(pointer: *mut T) -> Self {
-        AtomicPtr { word: Word::fixed(8, 0), first: StdPtr::new(pointer) }
+    pub const fn new(pointer: *mut T) -> Self {
+        AtomicPtr { word: Word::new("AtomicPtr", 8, 0), first: StdPtr::new(pointer) }
     }
 
     // Never inlined, for the same reason as `runtime::perform`.
     #[track_caller]
     #[inline(never)]
     fn access(&self, order: Order, kind: AccessKind, at: At) -> *mut T {
-        let first = || name(self.first.load(Ordering::Relaxed).expose_provenance(), FIRST, at);
-        let addr = self.word.addr_with(first);
-        let name = runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at);
-        let pointer = runtime::shared(|shared| shared.pointers.pointer(name));
-        std::ptr::with_exposed_provenance_mut(pointer)
+        let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
+        let addr = self.word.see_with(first).addr;
+        let seen = runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at);
+        std::ptr::with_exposed_provenance_mut(real_of(seen) as usize)
     }
 
-    #[track_caller]
-    fn value(pointer: *mut T, at: At) -> u64 {
-        name(pointer.expose_provenance(), VALUE, at)
+    fn value(pointer: *mut T) -> u64 {
+        virtual_of(pointer.expose_provenance() as u64)
     }
 
     /// Gives exclusive access to the pointer.
@@ -93,7 +47,7 @@ impl<T> AtomicPtr<T> {
         let at = Location::caller();
         let mut pointer = self.access(Order::Plain, AccessKind::Load, at);
         let result = f(&mut pointer);
-        self.access(Order::Plain, AccessKind::Store { value: Self::value(pointer, at) }, at);
+        self.access(Order::Plain, AccessKind::Store { value: Self::value(pointer) }, at);
         result
     }
 
@@ -123,14 +77,14 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn store(&self, pointer: *mut T, order: Ordering) {
         let at = Location::caller();
-        self.access(of_store(order), AccessKind::Store { value: Self::value(pointer, at) }, at);
+        self.access(of_store(order), AccessKind::Store { value: Self::value(pointer) }, at);
     }
 
     /// Stores a pointer and returns the old one.
     #[track_caller]
     pub fn swap(&self, pointer: *mut T, order: Ordering) -> *mut T {
         let at = Location::caller();
-        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: Self::value(pointer, at), used: true };
+        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: Self::value(pointer), used: true };
         self.access(any(order), kind, at)
     }
 
@@ -152,13 +106,13 @@ impl<T> AtomicPtr<T> {
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
         let at = Location::caller();
-        let expected = name(current.expose_provenance(), EXPECTED, at);
-        let kind = AccessKind::Cas { expected, new: Self::value(new, at), failure: of_load(failure) };
+        let (expected, new) = (Self::value(current), Self::value(new));
+        let kind = AccessKind::Cas { expected, new, failure: of_load(failure) };
         let old = self.access(any(success), kind, at);
         if old.addr() == current.addr() { Ok(old) } else { Err(old) }
     }
 
-    /// As `compare_exchange`. That it may fail for no reason is not explored.
+    /// As `compare_exchange`, but it may fail for no reason.
     #[track_caller]
     pub fn compare_exchange_weak(
         &self,
@@ -167,6 +121,12 @@ impl<T> AtomicPtr<T> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
+        if for_no_reason() {
+            let old = self.load(failure);
+            // If the values differ it fails for a reason, which is explored anyway.
+            assume(old.addr() == current.addr());
+            return Err(old);
+        }
         self.compare_exchange(current, new, success, failure)
     }
 

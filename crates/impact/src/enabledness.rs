@@ -1,0 +1,119 @@
+//! Check_Enabledness and Backtrack (algorithm 2, lines 1-8 and 16-27, of the paper).
+//!
+//! Deviations:
+//!
+//! 1. Definition 28 asks that the label of the node *before* the step implies the guard; so that is what is proved, where
+//!    line 6 strengthens the label behind it.
+//! 2. Backtrack prunes nothing and sets no label to false. A thread that may be disabled is noted as *unsure* at its node,
+//!    and a node at which no thread is left leads nowhere: `Remove_Error_Paths` leaves both out of the result. They stay
+//!    in the tree because a complete verification has to look behind them.
+//! 3. A node at which no thread is surely enabled may be a deadlock; if a feasible path shows one, it is a counterexample.
+
+use crate::art::{Finding, NodeId};
+use crate::program::ThreadId;
+use crate::refine::Proof;
+use crate::solver::Answer;
+use crate::term::{Term, Valuation};
+use crate::verifier::{Halt, Verifier};
+use selvedge_ir::EntityRef;
+use std::rc::Rc;
+
+/// What a step of an iteration comes to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// It goes on.
+    Goes,
+    /// There is no other thread anywhere on the path.
+    Stuck,
+    /// A deadlock was found at this node, with these inputs.
+    Deadlock(NodeId, Valuation),
+}
+
+impl Verifier {
+    /// Function Check_Enabledness(v): whether the last step to v is possible in all states before it.
+    pub(crate) fn check_enabledness(&mut self, v: NodeId) -> Result<Step, Halt> {
+        let Some(edge) = self.art.nodes[v].parent else { return Ok(Step::Goes) };
+        let (before, thread) = (edge.from, edge.thread);
+        let location = self.art.nodes[before].locations[thread.index()];
+        // Line 3: if not may-block.
+        if self.art.nodes[before].sure.has(thread) || self.art.nodes[before].unsure.has(thread) {
+            return Ok(Step::Goes);
+        }
+        if !self.may_block(location) {
+            self.art.nodes[before].sure.add(thread);
+            return Ok(Step::Goes);
+        }
+        // Line 5: if R_1 ∧ ... ∧ R_(n-1) ∧ ¬Guard(R_n) is unsatisfiable.
+        let enabled = self.enabled(location);
+        match self.prove_at(before, enabled)? {
+            Proof::Proved => {
+                self.art.nodes[before].sure.add(thread);
+                Ok(Step::Goes)
+            }
+            Proof::Fails(_) => {
+                self.art.nodes[before].unsure.add(thread);
+                self.backtrack(before)
+            }
+        }
+    }
+
+    /// Function Backtrack(v): another thread at v or at the last node before it where there is one.
+    pub(crate) fn backtrack(&mut self, v: NodeId) -> Result<Step, Halt> {
+        let mut deadlock = None;
+        // Lines 18-26: i := n - 1, ..., 0.
+        for node in self.art.upwards(v).collect::<Vec<_>>() {
+            // Line 20: a thread that is not expanded yet.
+            if self.expand(node) {
+                return Ok(deadlock.unwrap_or(Step::Goes));
+            }
+            // Another thread that was expanded before leads on.
+            let data = &self.art.nodes[node];
+            let others = data.expanded.iter().any(|t| !data.unsure.has(t) && !self.leads_nowhere(node, t));
+            if others {
+                return Ok(deadlock.unwrap_or(Step::Goes));
+            }
+            self.art.nodes[node].dead_end = true;
+            if deadlock.is_none()
+                && let Some(inputs) = self.deadlock_at(node)?
+            {
+                deadlock = Some(Step::Deadlock(node, inputs));
+            }
+        }
+        Ok(deadlock.unwrap_or(Step::Stuck))
+    }
+
+    /// Whether some child by a thread is a dead end.
+    fn leads_nowhere(&self, v: NodeId, thread: ThreadId) -> bool {
+        self.art.by(v, thread).any(|child| {
+            let data = &self.art.nodes[child];
+            data.finding.is_some() || (data.dead_end && !self.is_false(child))
+        })
+    }
+
+    /// Whether every thread has ended, was not created, or waits for the end of another.
+    pub(crate) fn nobody_is_active(&self, v: NodeId) -> bool {
+        !self.program.threads.keys().any(|t| self.is_active(v, t))
+    }
+
+    /// Inputs for which no thread can go on at a node, if there are any; notes it.
+    pub(crate) fn deadlock_at(&mut self, v: NodeId) -> Result<Option<Valuation>, Halt> {
+        if self.art.nodes[v].finding.is_some() || self.is_terminal(v) || self.is_false(v) {
+            return Ok(None);
+        }
+        let mut conjuncts = self.path_formula(v);
+        let threads: Vec<ThreadId> = self.program.threads.keys().filter(|&t| self.is_active(v, t)).collect();
+        for thread in threads {
+            let enabled = self.enabled(self.art.nodes[v].locations[thread.index()]);
+            let disabled: Term = self.program.terms.not(enabled);
+            let state = Rc::clone(&self.art.nodes[v].state);
+            conjuncts.push(state.apply(&mut self.program.terms, disabled));
+        }
+        match self.ask(&conjuncts)? {
+            Answer::Sat(valuation) => {
+                self.art.nodes[v].finding = Some(Finding::Deadlock);
+                Ok(Some(valuation))
+            }
+            _ => Ok(None),
+        }
+    }
+}

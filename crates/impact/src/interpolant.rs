@@ -1,0 +1,197 @@
+//! Interpolants: weakest preconditions along a path, sliced by an unsatisfiable core.
+//!
+//! If a path cannot end in a state that violates a goal, some of its guards contradict that; the others are left out. What
+//! remains of the path is a conjunction N_n = {¬goal}, and going back over a transition R,
+//! N_(i-1) = {c\[R\] : c ∈ N_i} ∪ {guards of R in the core}. A_i = ¬N_i is an interpolant: it holds wherever the path leads,
+//! it is preserved along the path, and A_n is the goal. It is one conjunct of a label (a clause).
+//!
+//! A conjunct that mentions an input of R speaks of something that is not there yet before R. It is left out if the rest
+//! still contradicts the path so far; an input that equals a term is replaced by it. Otherwise the verification gives up.
+
+use crate::art::NodeId;
+use crate::solver::Answer;
+use crate::term::{Node, State, Symbol, Term};
+use crate::verifier::{Halt, Verifier};
+use std::rc::Rc;
+
+/// A path as formulas: from a node on, where only its label is known, or from the root, where everything is.
+pub(crate) struct PathFormula {
+    /// v_0, ..., v_n.
+    pub(crate) nodes: Vec<NodeId>,
+    /// What is known at v_0.
+    base: Vec<Term>,
+    /// The state at each node, over that at v_0.
+    states: Vec<Rc<State>>,
+    /// The guard of the edge to each node, over the state at v_0.
+    guards: Vec<Vec<Term>>,
+}
+
+/// A_0, ..., A_n; what is true everywhere is left out at the start: the first belongs to node `from`.
+pub(crate) struct Interpolant {
+    pub(crate) from: usize,
+    pub(crate) formulas: Vec<Term>,
+}
+
+impl Verifier {
+    /// The path from the root to a node.
+    pub(crate) fn path_from_root(&self, node: NodeId) -> PathFormula {
+        let nodes = self.art.path(node);
+        let states = nodes.iter().map(|&n| Rc::clone(&self.art.nodes[n].state)).collect();
+        let guards = nodes.iter().map(|&n| self.art.nodes[n].guard.clone()).collect();
+        PathFormula { nodes, base: Vec::new(), states, guards }
+    }
+
+    /// The path from a node to one below it. Of the first only its label is known.
+    pub(crate) fn path_from(&mut self, start: NodeId, node: NodeId) -> PathFormula {
+        let mut nodes: Vec<NodeId> = self.art.upwards(node).take_while(|&n| n != start).collect();
+        nodes.push(start);
+        nodes.reverse();
+        let base = self.art.nodes[start].label.iter().copied().collect();
+        let mut states = vec![Rc::new(State::default())];
+        let mut guards = vec![Vec::new()];
+        for &n in &nodes[1..] {
+            let edge = self.art.nodes[n].parent.expect("it is below the start");
+            let before = Rc::clone(states.last().expect("there is a first"));
+            let (state, guard) = self.step(&before, edge.transition, Some(edge.from));
+            states.push(Rc::new(state));
+            guards.push(guard);
+        }
+        PathFormula { nodes, base, states, guards }
+    }
+
+    /// The interpolant that proves a goal at the end of a path, or a valuation in which it fails.
+    pub(crate) fn interpolate(&mut self, path: &PathFormula, goal: Term) -> Result<Result<Interpolant, Answer>, Halt> {
+        let last = path.nodes.len() - 1;
+        let bad = self.program.terms.not(goal);
+        let bad_now = path.states[last].apply(&mut self.program.terms, bad);
+        // The goal first: if it holds by itself, no guard is needed.
+        let mut conjuncts = vec![bad_now];
+        conjuncts.extend(&path.base);
+        let first_guard = conjuncts.len();
+        let mut owners = Vec::new();
+        for (n, guard) in path.guards.iter().enumerate() {
+            for (k, &conjunct) in guard.iter().enumerate() {
+                conjuncts.push(conjunct);
+                owners.push((n, k));
+            }
+        }
+        let core = match self.ask(&conjuncts)? {
+            Answer::Unsat(core) => core,
+            answer => return Ok(Err(answer)),
+        };
+        let needed = core.iter().filter(|&&n| n >= first_guard).map(|&n| owners[n - first_guard]).collect::<Vec<_>>();
+        let bad = if core.contains(&0) { vec![bad] } else { Vec::new() };
+        Ok(Ok(self.backwards(path, bad, &needed)?))
+    }
+
+    /// N_n, ..., N_0 for the guards in the core, as their negations.
+    fn backwards(
+        &mut self,
+        path: &PathFormula,
+        bad: Vec<Term>,
+        needed: &[(usize, usize)],
+    ) -> Result<Interpolant, Halt> {
+        let last = path.nodes.len() - 1;
+        let mut now = bad;
+        let mut formulas = Vec::new();
+        let mut n = last;
+        loop {
+            self.project(path, n, &mut now)?;
+            let all = self.program.terms.all(&now);
+            let formula = self.program.terms.not(all);
+            if self.program.terms.is_true(formula) {
+                n += 1;
+                break;
+            }
+            formulas.push(formula);
+            if n == 0 {
+                break;
+            }
+            let edge = self.art.nodes[path.nodes[n]].parent.expect("it is not the first of the path");
+            let effect = self.program.effect(edge.transition);
+            let mut memo = Default::default();
+            let terms = &mut self.program.terms;
+            now = now.iter().map(|&c| effect.apply_with(terms, c, &mut memo)).collect();
+            let guard = &self.program.transitions[edge.transition].guard;
+            now.extend(needed.iter().filter(|(m, _)| *m == n).map(|&(_, k)| guard[k]));
+            // A guard that is an equation with a number says what a variable is: nothing else need be said about it.
+            now.sort_unstable();
+            now.dedup();
+            now.retain(|&c| !self.program.terms.is_true(c));
+            n -= 1;
+        }
+        formulas.reverse();
+        Ok(Interpolant { from: n, formulas })
+    }
+
+    /// Removes inputs from N_n.
+    fn project(&mut self, path: &PathFormula, n: usize, now: &mut Vec<Term>) -> Result<(), Halt> {
+        let mut inputs = self.inputs(now);
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        // An input that equals something is replaced by it.
+        while let Some((input, term)) = inputs.iter().find_map(|&input| self.equation(now, input).map(|t| (input, t))) {
+            let mut replace = State::default();
+            replace.values.insert(input, term);
+            let terms = &mut self.program.terms;
+            *now = now.iter().map(|&c| replace.apply(terms, c)).collect();
+            now.retain(|&c| !self.program.terms.is_true(c));
+            inputs = self.inputs(now);
+        }
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        now.retain(|&c| !self.program.terms.symbols_of(c).iter().any(|s| inputs.contains(s)));
+        let state = Rc::clone(&path.states[n]);
+        let mut conjuncts: Vec<Term> = now.iter().map(|&c| state.apply(&mut self.program.terms, c)).collect();
+        conjuncts.extend(&path.base);
+        conjuncts.extend(path.guards[..=n].iter().flatten());
+        match self.ask(&conjuncts)? {
+            Answer::Unsat(_) => Ok(()),
+            _ => Err(Halt::Projection),
+        }
+    }
+
+    fn inputs(&self, conjuncts: &[Term]) -> Vec<Symbol> {
+        let terms = &self.program.terms;
+        let mut all: Vec<Symbol> = conjuncts.iter().flat_map(|&c| terms.symbols_of(c)).collect();
+        all.retain(|&symbol| terms.symbols[symbol].input);
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// A term that some conjunct says an input is equal to.
+    fn equation(&mut self, conjuncts: &[Term], input: Symbol) -> Option<Term> {
+        let variable = self.program.terms.var(input);
+        for &conjunct in conjuncts {
+            let terms = &self.program.terms;
+            if conjunct == variable {
+                return Some(self.program.terms.bool(true));
+            }
+            match *terms.node(conjunct) {
+                Node::Not(inner) if inner == variable => return Some(self.program.terms.bool(false)),
+                Node::Eq(left, right) => {
+                    let bits = terms.bits(left);
+                    let (constant, parts) = terms.linear(left);
+                    let Some(&(factor, _)) = parts.iter().find(|&&(_, t)| t == variable) else { continue };
+                    let others: Vec<(u64, Term)> = parts.iter().copied().filter(|&(_, t)| t != variable).collect();
+                    let mentions = others.iter().any(|&(_, t)| terms.symbols_of(t).contains(&input));
+                    let minus_one = crate::term::mask(bits);
+                    if mentions || (factor != 1 && factor != minus_one) {
+                        continue;
+                    }
+                    // factor * input = right - constant - others.
+                    let sign = if factor == 1 { 1 } else { u64::MAX };
+                    let mut sum = vec![(sign, right)];
+                    sum.extend(others.iter().map(|&(f, t)| (f.wrapping_mul(sign).wrapping_neg(), t)));
+                    let constant = constant.wrapping_mul(sign).wrapping_neg();
+                    return Some(self.program.terms.sum(constant, &sum, bits));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,99 @@
+//! Remove_Error_Paths (line 9 of algorithm 1): the largest part of the tree under which every execution is safe.
+//!
+//! A node is *good* if it is covered by a good node, or has nothing left to do, or some thread is surely enabled there, is
+//! fully expanded, and leads to good nodes only. This is the largest set with that property: all are taken for good, and
+//! those that are not are removed until nothing changes, from the errors upwards. Cycles of the part are cycles of the
+//! tree, so they are fair.
+
+use crate::art::{NodeId, ThreadSet};
+use crate::program::ThreadId;
+use crate::verifier::Verifier;
+use selvedge_ir::{EntityRef, EntityVec};
+
+/// A safe incomplete verification result: for every node that executions may come to, the threads that may go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ivr {
+    /// Nobody for nodes that are not part of it, that are covered, or at which nothing is left to do.
+    pub permitted: EntityVec<NodeId, ThreadSet>,
+    /// Whether a node is part of it.
+    pub nodes: EntityVec<NodeId, bool>,
+}
+
+impl Ivr {
+    /// How many nodes it has.
+    pub fn len(&self) -> usize {
+        self.nodes.values().filter(|&&part| part).count()
+    }
+
+    /// Whether it permits nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Verifier {
+    /// Remove_Error_Paths(A); none if nothing is left.
+    pub fn remove_error_paths(&self) -> Option<Ivr> {
+        let mut good: EntityVec<NodeId, bool> = self.art.nodes.keys().map(|_| true).collect();
+        loop {
+            let mut changed = false;
+            // Children have larger numbers than their parents, so one round from the end settles all but coverings.
+            for node in self.art.nodes.keys().rev() {
+                if good[node] && !self.is_good(node, &good) {
+                    good[node] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        good[self.art.root()].then(|| self.reachable_part(&good))
+    }
+
+    fn is_good(&self, node: NodeId, good: &EntityVec<NodeId, bool>) -> bool {
+        let data = &self.art.nodes[node];
+        if self.is_false(node) {
+            return true;
+        }
+        if data.finding.is_some() || self.is_error(node) {
+            return false;
+        }
+        if let Some(by) = data.covered_by {
+            return good[by] && !data.unfairly;
+        }
+        self.is_terminal(node) || data.expanded.iter().any(|thread| self.is_permitted(node, thread, good))
+    }
+
+    fn is_permitted(&self, node: NodeId, thread: ThreadId, good: &EntityVec<NodeId, bool>) -> bool {
+        let data = &self.art.nodes[node];
+        let sure = data.sure.has(thread) || !self.may_block(data.locations[thread.index()]);
+        sure && self.art.by(node, thread).all(|child| good[child])
+    }
+
+    fn reachable_part(&self, good: &EntityVec<NodeId, bool>) -> Ivr {
+        let mut nodes: EntityVec<NodeId, bool> = self.art.nodes.keys().map(|_| false).collect();
+        let mut permitted: EntityVec<NodeId, ThreadSet> = self.art.nodes.keys().map(|_| ThreadSet::default()).collect();
+        let mut todo = vec![self.art.root()];
+        while let Some(node) = todo.pop() {
+            if std::mem::replace(&mut nodes[node], true) || self.is_false(node) {
+                continue;
+            }
+            if let Some(by) = self.art.nodes[node].covered_by {
+                todo.push(by);
+                continue;
+            }
+            if self.is_terminal(node) {
+                continue;
+            }
+            for thread in self.art.nodes[node].expanded.iter() {
+                if self.is_permitted(node, thread, good) {
+                    permitted[node].add(thread);
+                    todo.extend(self.art.by(node, thread));
+                }
+            }
+        }
+        debug_assert!(nodes.keys().all(|n| !nodes[n] || good[n] || n.index() > 0), "only good nodes are left");
+        Ivr { permitted, nodes }
+    }
+}

@@ -1,0 +1,247 @@
+//! Memory that a model's threads allocate: which block is which, in every execution.
+//!
+//! Addresses are not the same in every run of a model: they are up to the system's allocator. What is the same is which
+//! block it is: the n-th of its layout that its thread has allocated. So allocations that are made while a thread
+//! of a model runs are noted. Objects of the model that lie in a block are known by it and their offset, whoever comes to
+//! them first (`places.rs`); and pointers that threads pass to each other become *virtual* addresses for the engine, which are
+//! the same in every run (`virtual_address.rs`).
+//!
+//! What a model's thread frees is given back when the run is over, so that no address is used twice in a run: a pointer that
+//! is left over never meets a new object.
+
+// An allocator.
+#![allow(unsafe_code)]
+
+use crate::runtime;
+use rustc_hash::FxHashMap;
+use selvedge_machine::ThreadId;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+/// An allocator that notes what the threads of a model allocate; for all else it is the one that it is made of.
+///
+/// This crate installs it unless its feature `allocator` is off. A program that has an allocator of its own switches the
+/// feature off and wraps its own:
+///
+/// ```text
+/// #[global_allocator]
+/// static ALLOCATOR: selvedge::alloc::Tracking<MyAllocator> = selvedge::alloc::Tracking(MyAllocator);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tracking<A = System>(pub A);
+
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static ALLOCATOR: Tracking = Tracking(System);
+
+thread_local! {
+    /// The blocks of the model that this thread of the operating system runs; null if none. Owned by [`Installed`].
+    static BLOCKS: Cell<*mut Blocks> = const { Cell::new(std::ptr::null_mut()) };
+    /// More than 0 while the library itself works on a model's stack.
+    static QUIET: Cell<u32> = const { Cell::new(0) };
+}
+
+// SAFETY: blocks come from and go to the inner allocator with the layouts that the caller gives; what a model's thread frees
+// goes there later.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        let block = unsafe { self.0.alloc(layout) };
+        note(block, layout);
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        let block = unsafe { self.0.alloc_zeroed(layout) };
+        note(block, layout);
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if !is_kept(block, layout) {
+            // SAFETY: the caller keeps the contract.
+            unsafe { self.0.dealloc(block, layout) }
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if with(|_| ()).is_none() {
+            // SAFETY: the caller keeps the contract.
+            return unsafe { self.0.realloc(block, layout, size) };
+        }
+        // SAFETY: the size is not zero and does not overflow, as the caller promises.
+        let layout_of_new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // SAFETY: as above; the old block is copied as far as both reach, and is freed with its own layout.
+        unsafe {
+            let new = self.alloc(layout_of_new);
+            if !new.is_null() {
+                std::ptr::copy_nonoverlapping(block, new, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}
+
+/// The blocks, if a model's own code runs.
+fn with<R>(f: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
+    if QUIET.get() > 0 || runtime::current().is_none() {
+        return None;
+    }
+    let blocks = BLOCKS.get();
+    if blocks.is_null() {
+        return None;
+    }
+    // SAFETY: `Installed` has put a pointer there that lives until `BLOCKS` is null again, and no other reference exists:
+    // this is the only place that makes one, and while it is used `QUIET` keeps others away.
+    quiet(|| Some(f(unsafe { &mut *blocks })))
+}
+
+/// Does something on a model's stack that is not the model's own work: what it allocates is not noted.
+pub(crate) fn quiet<R>(f: impl FnOnce() -> R) -> R {
+    struct Loud;
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            QUIET.set(QUIET.get() - 1);
+        }
+    }
+    QUIET.set(QUIET.get() + 1);
+    let _loud = Loud;
+    f()
+}
+
+/// A run starts. A thread may have been abandoned while it was quiet.
+pub(crate) fn loud() {
+    QUIET.set(0);
+}
+
+fn note(block: *mut u8, layout: Layout) {
+    if !block.is_null() {
+        with(|blocks| blocks.note(block.addr(), layout));
+    }
+}
+
+/// Whether a block is freed when the run is over.
+fn is_kept(block: *mut u8, layout: Layout) -> bool {
+    with(|blocks| blocks.free(block.addr(), layout)).unwrap_or(false)
+}
+
+/// Which block it is, in every run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct BlockId {
+    /// Who has allocated it.
+    pub thread: ThreadId,
+    pub size: usize,
+    align: usize,
+    /// How many of this layout the thread had allocated before.
+    nth: u32,
+}
+
+/// A block in a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub id: BlockId,
+    /// Its first byte in this run.
+    pub at: usize,
+    /// The engine's time when it was allocated.
+    pub made: u32,
+    /// Whether it was freed.
+    pub freed: bool,
+}
+
+/// The blocks of a run.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    by_address: BTreeMap<usize, Block>,
+    counts: FxHashMap<(ThreadId, usize, usize), u32>,
+    /// What was freed in this run.
+    kept: Vec<(usize, Layout)>,
+    /// The engine's time.
+    pub now: u32,
+}
+
+impl Blocks {
+    fn note(&mut self, at: usize, layout: Layout) {
+        let Some(thread) = runtime::current() else { return };
+        let (size, align) = (layout.size(), layout.align());
+        let count = self.counts.entry((thread, size, align)).or_default();
+        let id = BlockId { thread, size, align, nth: *count };
+        *count += 1;
+        self.by_address.insert(at, Block { id, at, made: self.now, freed: false });
+    }
+
+    fn free(&mut self, at: usize, layout: Layout) -> bool {
+        match self.by_address.get_mut(&at) {
+            Some(block) => {
+                block.freed = true;
+                self.kept.push((at, layout));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The block that an address points into, or to the end of.
+    pub fn find(&self, at: usize) -> Option<&Block> {
+        let (start, block) = self.by_address.range(..=at).next_back()?;
+        (at - start <= block.id.size).then_some(block)
+    }
+
+    /// Whether something was freed in this run.
+    pub fn has_freed(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// A run starts: gives back what the last one has freed.
+    pub fn new_run(&mut self) {
+        self.by_address.clear();
+        self.counts.clear();
+        self.now = 0;
+        for (at, layout) in self.kept.drain(..) {
+            // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
+            unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
+        }
+    }
+}
+
+/// The blocks of the model that runs on this thread of the operating system. The allocator and the library use them in
+/// turns.
+pub(crate) struct Installed(*mut Blocks);
+
+impl Installed {
+    /// From now on the allocator notes what the model's threads allocate.
+    pub fn new() -> Installed {
+        let blocks = Box::into_raw(Box::<Blocks>::default());
+        BLOCKS.set(blocks);
+        Installed(blocks)
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        BLOCKS.set(std::ptr::null_mut());
+        // SAFETY: it comes from `Box::into_raw`, and the allocator does not know it any more.
+        let mut blocks = unsafe { Box::from_raw(self.0) };
+        blocks.new_run();
+    }
+}
+
+impl Deref for Installed {
+    type Target = Blocks;
+
+    fn deref(&self) -> &Blocks {
+        // SAFETY: it lives as long as this. The allocator uses it only while `QUIET` is 0 and a thread of the model runs; the
+        // library uses it inside `runtime::shared`, which is quiet, or while no thread of the model runs.
+        unsafe { &*self.0 }
+    }
+}
+
+impl DerefMut for Installed {
+    fn deref_mut(&mut self) -> &mut Blocks {
+        // SAFETY: as above.
+        unsafe { &mut *self.0 }
+    }
+}

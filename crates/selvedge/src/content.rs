@@ -1,0 +1,140 @@
+//! What a lock protects, or what is made once: fresh in every execution.
+//!
+//! An object that is made inside a model is made again in every run, with what is in it. One that lies outside (a
+//! `static`, or something that the model's closure has captured) is not. It is never touched: every run works on a copy of
+//! its bytes, which is forgotten at the end of the run. That is right for a `static`, whose bytes the compiler has made and
+//! which owns nothing, and for whatever has nothing to drop. Other things are refused.
+
+// Bytes are copied.
+#![allow(unsafe_code)]
+
+use crate::object::Word;
+use crate::runtime::{self, At};
+use rustc_hash::FxHashMap;
+use std::alloc::Layout;
+use std::cell::UnsafeCell;
+
+/// What is in an object.
+pub(crate) struct Content<T: ?Sized>(UnsafeCell<T>);
+
+/// Copies of what is outside, by its address.
+#[derive(Default)]
+pub(crate) struct Copies(FxHashMap<usize, (usize, Layout)>);
+
+impl Copies {
+    /// Forgets all copies. What they contain is not dropped.
+    pub fn clear(&mut self) {
+        for (_, (copy, layout)) in self.0.drain() {
+            if layout.size() > 0 {
+                // SAFETY: it was allocated with this layout.
+                unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(copy), layout) };
+            }
+        }
+    }
+
+    /// How far the copy is from the original.
+    fn distance(&mut self, original: *const u8, layout: Layout) -> isize {
+        let (copy, _) = *self.0.entry(original.addr()).or_insert_with(|| {
+            if layout.size() == 0 {
+                return (original.addr(), layout);
+            }
+            // SAFETY: the size is not zero; the original has that many bytes, and nobody writes them.
+            let copy = unsafe {
+                let copy = std::alloc::alloc(layout);
+                if copy.is_null() {
+                    std::alloc::handle_alloc_error(layout);
+                }
+                std::ptr::copy_nonoverlapping(original, copy, layout.size());
+                copy
+            };
+            (copy.expose_provenance(), layout)
+        });
+        copy.wrapping_sub(original.addr()) as isize
+    }
+}
+
+impl<T> Content<T> {
+    /// With its first value.
+    pub const fn new(value: T) -> Content<T> {
+        Content(UnsafeCell::new(value))
+    }
+
+    /// What it is now.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Content<T> {
+    /// What it is in this run. `owns` says whether the first value may own something. The pointer is good until the run
+    /// ends.
+    #[track_caller]
+    pub fn get(&self, word: &Word, owns: bool, at: At) -> *mut T {
+        let original = self.0.get();
+        if runtime::current().is_none() || !word.see().outside {
+            return original;
+        }
+        if owns && std::mem::needs_drop::<T>() && !is_static(original.cast::<u8>().addr()) {
+            word.must_be_of_the_model(at);
+        }
+        // SAFETY: the pointer is that of a live object.
+        let layout = Layout::for_value(unsafe { &*original });
+        let distance = runtime::shared(|shared| shared.copies.distance(original.cast::<u8>(), layout));
+        std::hint::black_box(original.wrapping_byte_offset(distance))
+    }
+
+    /// What it is, if nobody else has it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_static(_address: usize) -> bool {
+    false
+}
+
+/// Whether an address is in the data of the program or of a library.
+#[cfg(target_os = "linux")]
+fn is_static(address: usize) -> bool {
+    use std::sync::OnceLock;
+    static SEGMENTS: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+    extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, data: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: the system passes what it says, and `data` is what was given to `dl_iterate_phdr`.
+        unsafe {
+            let segments = &mut *data.cast::<Vec<(usize, usize)>>();
+            let base = (*info).dlpi_addr as usize;
+            for n in 0..usize::from((*info).dlpi_phnum) {
+                let header = &*(*info).dlpi_phdr.add(n);
+                if header.p_type == libc::PT_LOAD {
+                    let start = base + header.p_vaddr as usize;
+                    segments.push((start, start + header.p_memsz as usize));
+                }
+            }
+        }
+        0
+    }
+    let segments = SEGMENTS.get_or_init(|| {
+        crate::blocks::quiet(|| {
+            let mut segments: Vec<(usize, usize)> = Vec::new();
+            // SAFETY: the callback gets the pointer that it expects.
+            unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut segments).cast()) };
+            segments
+        })
+    });
+    segments.iter().any(|&(start, end)| (start..end).contains(&address))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statics_are_told_from_other_memory() {
+        static HERE: u64 = 7;
+        let (local, boxed) = (7, Box::new(7));
+        assert!(is_static(std::ptr::from_ref(&HERE).addr()));
+        assert!(!is_static(std::ptr::from_ref(&local).addr()));
+        assert!(!is_static(std::ptr::from_ref(&*boxed).addr()));
+    }
+}

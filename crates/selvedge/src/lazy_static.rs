@@ -1,0 +1,58 @@
+//! What `lazy_static!` makes: a value that is made when it is first used, in every execution anew.
+
+// References to values outlive the borrow of the table that they are in.
+#![allow(unsafe_code)]
+
+use crate::once::{Found, OnceWord};
+use crate::runtime;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// Stands in for `lazy_static::lazy::Lazy`; made by `lazy_static!`.
+pub struct Lazy<T> {
+    init: fn() -> T,
+    once: OnceWord,
+    _p: PhantomData<fn(T)>,
+}
+
+impl<T: 'static> Lazy<T> {
+    /// A value that is made when it is first used.
+    #[doc(hidden)]
+    #[track_caller]
+    pub const fn new(init: fn() -> T) -> Lazy<T> {
+        Lazy { init, once: OnceWord::new("lazy static"), _p: PhantomData }
+    }
+
+    /// The value in this execution.
+    ///
+    /// # Panics
+    ///
+    /// After the end of the model's closure, when it has been dropped.
+    #[track_caller]
+    pub fn get(&'static self) -> &'static T {
+        let at = Location::caller();
+        let key = std::ptr::from_ref(self).addr();
+        if self.once.enter(at) == Found::New {
+            let value: Box<T> = Box::new(self.once.during(false, at, self.init));
+            runtime::shared(|shared| shared.lazies.push((key, value)));
+            self.once.done(at);
+        }
+        let value = runtime::shared(|shared| {
+            let value = shared.lazies.iter().find(|(other, _)| *other == key);
+            value.map(|(_, value)| std::ptr::from_ref(value.downcast_ref::<T>().expect("a key has one type")))
+        });
+        match value {
+            // SAFETY: the value is in a box that stays where it is until the model's closure has ended and all other
+            // threads have; if threads are left, it stays until the run is abandoned with all of them.
+            Some(value) => unsafe { &*value },
+            None => panic!("a lazy static is used after the end of the model's closure, when it has been dropped"),
+        }
+    }
+}
+
+impl<T: 'static> fmt::Debug for Lazy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lazy").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,115 @@
+//! Choices that are not the model's own, and assumptions.
+
+use crate::runtime;
+use selvedge_machine::Op;
+use std::ops::{Range, RangeInclusive};
+use std::panic::Location;
+
+/// What [`nondet`] chooses from.
+pub trait Choice {
+    /// What is chosen.
+    type Value;
+
+    /// How many values there are.
+    fn count(&self) -> u64;
+
+    /// The n-th one.
+    fn nth(&self, n: u64) -> Self::Value;
+}
+
+macro_rules! ranges {
+    ($($int:ty),*) => {
+        $(
+            impl Choice for Range<$int> {
+                type Value = $int;
+
+                fn count(&self) -> u64 {
+                    if self.start < self.end { (self.end as i128 - self.start as i128) as u64 } else { 0 }
+                }
+
+                fn nth(&self, n: u64) -> $int {
+                    (self.start as i128 + i128::from(n)) as $int
+                }
+            }
+
+            impl Choice for RangeInclusive<$int> {
+                type Value = $int;
+
+                fn count(&self) -> u64 {
+                    let (start, end) = (*self.start() as i128, *self.end() as i128);
+                    u64::try_from(end - start + 1).unwrap_or(if end < start { 0 } else { u64::MAX })
+                }
+
+                fn nth(&self, n: u64) -> $int {
+                    (*self.start() as i128 + i128::from(n)) as $int
+                }
+            }
+        )*
+    };
+}
+
+ranges!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+/// Any value of a range: every one is explored.
+///
+/// # Panics
+///
+/// If the range is empty, or has more than 2^32 values.
+#[track_caller]
+pub fn nondet<C: Choice>(choice: C) -> C::Value {
+    runtime::must_be_inside();
+    let alternatives = u32::try_from(choice.count()).unwrap_or(0);
+    assert!(alternatives > 0, "there is nothing to choose from, or far too much");
+    choice.nth(runtime::perform(Op::Choose { alternatives }, Location::caller()))
+}
+
+/// Any truth value: both are explored.
+#[track_caller]
+pub fn nondet_bool() -> bool {
+    runtime::must_be_inside();
+    runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1
+}
+
+/// Executions in which this does not hold are of no interest: the thread does not go on, and the execution counts as
+/// blocked. Nothing else is reported in it, except what has happened before.
+#[track_caller]
+pub fn assume(holds: bool) {
+    runtime::must_be_inside();
+    if !holds && !std::thread::panicking() {
+        runtime::block(Location::caller());
+    }
+}
+
+/// Whether something that may fail or end for no reason does. That is explored in a second pass, and once per thread at
+/// most: with more, loops that try again would have no last execution.
+#[track_caller]
+pub(crate) fn for_no_reason() -> bool {
+    let thread = runtime::must_be_inside();
+    let possible = !std::thread::panicking()
+        && runtime::shared(|shared| {
+            shared.left_out.spurious |= !shared.config.spurious;
+            shared.config.spurious && shared.per_thread(thread).spurious == 0
+        });
+    let happens = possible && runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1;
+    if happens {
+        runtime::shared(|shared| shared.per_thread(thread).spurious += 1);
+    }
+    happens
+}
+
+/// A wait has timed out. After so many times that a thread is blocked instead: a loop of waits would have no last execution.
+#[track_caller]
+pub(crate) fn times_out() {
+    let thread = runtime::must_be_inside();
+    let explored = runtime::shared(|shared| {
+        let limit = shared.config.timeouts;
+        let timeouts = &mut shared.per_thread(thread).timeouts;
+        *timeouts += 1;
+        let explored = *timeouts <= limit;
+        shared.left_out.timeouts |= !explored;
+        explored
+    });
+    if !explored {
+        runtime::block(Location::caller());
+    }
+}

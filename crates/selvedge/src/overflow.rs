@@ -1,0 +1,189 @@
+//! What would end the process in a model's thread: stack overflows, and panics during a panic.
+//!
+//! The lowest page of a stack must not be touched. If a thread of a model comes there, the system sends a signal. Its
+//! handler runs on a stack of its own, which `std` has set up, and makes the thread return to the machine with a message,
+//! as if it had panicked. A destructor that panics while a panic unwinds ends in a call of `abort`, and that in a signal
+//! too. All other signals go to whoever wanted them before. On systems other than Linux on x86-64 and AArch64 there are no
+//! such handlers, and the process ends, as `std` has it.
+
+// A signal handler.
+#![allow(unsafe_code)]
+
+use corosensei::trap::CoroutineTrapHandler;
+use std::cell::Cell;
+
+/// How a thread ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// It came to its end.
+    Well,
+    /// With a panic, or with several, which were noted.
+    Panicked,
+    /// It has used up its stack.
+    Overflowed,
+}
+
+/// The thread that runs, and the lowest addresses of its stack.
+#[derive(Clone, Copy)]
+pub(crate) struct Guarded {
+    pub handler: CoroutineTrapHandler<Ended>,
+    pub limit: usize,
+}
+
+thread_local! {
+    /// Whether the thread that runs is about to call `abort` because of a panic.
+    static ABORTS: Cell<bool> = const { Cell::new(false) };
+    static GUARDED: Cell<Option<Guarded>> = const { Cell::new(None) };
+}
+
+/// Says which thread runs.
+#[inline]
+pub(crate) fn guard(guarded: Option<Guarded>) {
+    GUARDED.set(guarded);
+}
+
+/// The thread that runs is about to call `abort` because of a panic. Says whether that will be caught.
+pub(crate) fn aborts() -> bool {
+    ABORTS.set(CAUGHT);
+    CAUGHT
+}
+
+const CAUGHT: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")));
+
+/// What is said about it.
+pub(crate) const MESSAGE: &str = "stack overflow: a thread of the model has used up its stack of 1 MiB";
+
+/// How much of a stack has to be left for an operation.
+pub(crate) const RESERVE: usize = 1 << 15;
+
+/// Whether less than that is left.
+#[inline]
+pub(crate) fn is_near() -> bool {
+    let marker = 0u8;
+    let here = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
+    GUARDED.get().is_some_and(|guarded| here < guarded.limit + RESERVE)
+}
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(crate) fn install() {}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use linux::install;
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod linux {
+    use super::{ABORTS, Ended, GUARDED, RESERVE};
+    use corosensei::trap::TrapHandlerRegs;
+    use std::sync::{Once, OnceLock};
+
+    /// Who handled the signals before.
+    static BEFORE: [OnceLock<libc::sigaction>; 2] = [OnceLock::new(), OnceLock::new()];
+    const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGABRT];
+
+    /// Handles overflows from now on.
+    pub(crate) fn install() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
+                // SAFETY: the handler has the signature that `SA_SIGINFO` asks for and touches nothing that a signal may
+                // not.
+                unsafe {
+                    let mut old: libc::sigaction = std::mem::zeroed();
+                    libc::sigaction(signal, std::ptr::null(), &raw mut old);
+                    // Known before the first signal can come.
+                    let _ = before.set(old);
+                    let mut action: libc::sigaction = std::mem::zeroed();
+                    action.sa_sigaction = handle as *const () as usize;
+                    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                    libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+                }
+            }
+        });
+    }
+
+    extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        let guarded = GUARDED.try_with(std::cell::Cell::get).unwrap_or(None);
+        // SAFETY: the system passes pointers to what it says.
+        let context_of = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        let guarded = guarded.filter(|guarded| guarded.handler.stack_ptr_in_bounds(stack_pointer(context_of)));
+        let ended = match guarded {
+            Some(_) if signal == libc::SIGABRT => {
+                ABORTS.try_with(|aborts| aborts.take()).unwrap_or(false).then_some(Ended::Panicked)
+            }
+            Some(guarded) => {
+                // SAFETY: the system passes a pointer to what it says; this signal has an address.
+                let fault = unsafe { (*info).si_addr() } as usize;
+                let near = guarded.limit.saturating_sub(RESERVE)..guarded.limit + RESERVE;
+                near.contains(&fault).then_some(Ended::Overflowed)
+            }
+            None => None,
+        };
+        match (guarded, ended) {
+            (Some(guarded), Some(ended)) => {
+                // SAFETY: the stack pointer is on this coroutine's stack. What the thread was doing is abandoned with
+                // all that it owns, like the threads of any execution that is abandoned.
+                let regs = unsafe { guarded.handler.setup_trap_handler(move || ended) };
+                go_on_at(context_of, regs);
+                unblock(context_of, signal);
+            }
+            _ => pass_on(signal, info, context),
+        }
+    }
+
+    /// `abort` has blocked nothing, but the signal itself is blocked while it is handled; that ends with the handler.
+    fn unblock(context: &mut libc::ucontext_t, signal: libc::c_int) {
+        // SAFETY: the mask is part of the context.
+        unsafe { libc::sigdelset(&raw mut context.uc_sigmask, signal) };
+    }
+
+    fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        let Some(before) = SIGNALS.iter().position(|&n| n == signal).and_then(|n| BEFORE[n].get()) else { return };
+        // SAFETY: it is called as the one who installed it has asked for; or the signal is left to the system, which
+        // sends it again when this returns.
+        unsafe {
+            match before.sa_sigaction {
+                libc::SIG_DFL | libc::SIG_IGN => {
+                    libc::sigaction(signal, before, std::ptr::null_mut());
+                }
+                handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+                    type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+                    std::mem::transmute::<usize, Handler>(handler)(signal, info, context);
+                }
+                handler => std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(handler)(signal),
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn stack_pointer(context: &libc::ucontext_t) -> usize {
+        context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn stack_pointer(context: &libc::ucontext_t) -> usize {
+        context.uc_mcontext.sp as usize
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn go_on_at(context: &mut libc::ucontext_t, regs: TrapHandlerRegs) {
+        let TrapHandlerRegs { rip, rsp, rbp, rdi, rsi } = regs;
+        let registers = &mut context.uc_mcontext.gregs;
+        registers[libc::REG_RIP as usize] = rip as i64;
+        registers[libc::REG_RSP as usize] = rsp as i64;
+        registers[libc::REG_RBP as usize] = rbp as i64;
+        registers[libc::REG_RDI as usize] = rdi as i64;
+        registers[libc::REG_RSI as usize] = rsi as i64;
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn go_on_at(context: &mut libc::ucontext_t, regs: TrapHandlerRegs) {
+        let TrapHandlerRegs { pc, sp, x0, x1, x29, lr } = regs;
+        let machine = &mut context.uc_mcontext;
+        machine.pc = pc;
+        machine.sp = sp;
+        machine.regs[0] = x0;
+        machine.regs[1] = x1;
+        machine.regs[29] = x29;
+        machine.regs[30] = lr;
+    }
+}

@@ -1,0 +1,186 @@
+//! How a model is explored: first as it is; then, if there is something that may fail or wake for no reason, once more with
+//! that. Two passes, since a thread that may wake for no reason is never stuck: a notification that gets lost would not
+//! be found in the second one, nor a missing loop around a wait in the first.
+
+use crate::machine::{Body, RustMachine};
+use crate::model::{Builder, Engine, Stats};
+use crate::progress::Line;
+use crate::replay::{Recorded, model_at};
+use crate::report;
+use crate::runtime::{self, At, Running};
+use crate::shared::Config;
+use crate::table::table;
+use selvedge_graph::MemoryModel;
+use selvedge_machine::schedule::{self, Replay, ReplayError};
+use selvedge_machine::verdict::{Exploration, Found, Interruption};
+use selvedge_machine::{Status, Stop};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs a model.
+pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
+    let config =
+        Config { timeouts: builder.max_timeouts, panics_end_threads: builder.panics_end_threads, ..Config::default() };
+    let running = Running::start(config);
+    let mut stats = recorded(builder, at).and_then(|recorded| run_again(body, recorded)).unwrap_or_default();
+    if stats.failure.is_none() {
+        stats = all(builder, body, at);
+    }
+    drop(running);
+    stats
+}
+
+/// The execution that the environment, or the checkpoint file, asks for.
+fn recorded(builder: &Builder, at: At) -> Option<Recorded> {
+    let asked = std::env::var("SELVEDGE_REPLAY").ok();
+    if let Some(text) = &asked
+        && Recorded::read(text).is_none()
+    {
+        eprintln!("selvedge: SELVEDGE_REPLAY is not an execution of a model");
+    }
+    let file = || std::fs::read_to_string(builder.checkpoint_file.as_ref()?).ok();
+    let recorded = Recorded::read(&asked.or_else(file)?)?;
+    (recorded.model == model_at(at)).then_some(recorded)
+}
+
+/// Runs one execution; none if it is not one of this model.
+fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
+    runtime::shared(|shared| {
+        shared.config.spurious = recorded.spurious;
+        shared.config.count_arcs = recorded.count_arcs;
+    });
+    let result = replay(body, &recorded);
+    runtime::shared(|shared| shared.config.spurious = false);
+    let replay = match result {
+        Ok(replay) => replay,
+        Err(error) => {
+            eprintln!("selvedge: {error}");
+            return None;
+        }
+    };
+    let mut failure = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => report::violation(violation),
+        Some((_, Stop::Unsupported(unsupported))) => format!("{}\n  at {}\n", unsupported.feature, unsupported.place),
+        Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
+        None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
+        None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
+    };
+    failure.push_str("in this execution, which was run again:\n");
+    failure.push_str(&table(&replay));
+    let not_covered = vec!["one execution was run again, and no other".to_owned()];
+    Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
+}
+
+fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
+    loop {
+        let machine = RustMachine::new(Arc::clone(body));
+        let result = schedule::replay(machine, &recorded.schedule);
+        if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
+            return result;
+        }
+    }
+}
+
+/// Explores everything.
+fn all(builder: &Builder, body: &Body, at: At) -> Stats {
+    let mut line = Line::new();
+    let first = explore(builder, body, builder.max_duration, &mut line);
+    let mut stats = stats(builder, body, &first, at);
+    let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
+    if left_out.spurious && stats.failure.is_none() {
+        if !builder.spurious {
+            stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
+        } else if first.interruption.is_none() {
+            runtime::shared(|shared| shared.config = Config { spurious: true, ..config });
+            second(builder, body, at, &mut stats, &mut line);
+        }
+    }
+    if runtime::shared(|shared| shared.left_out.timeouts) {
+        let n = builder.max_timeouts;
+        stats.not_covered.push(format!("executions in which a thread times out more than {n} times"));
+    }
+    stats
+}
+
+/// The second pass.
+fn second(builder: &Builder, body: &Body, at: At, stats: &mut Stats, line: &mut Line) {
+    let result = explore(builder, body, builder.max_duration, line);
+    let second = self::stats(builder, body, &result, at);
+    stats.spurious = second.complete + second.blocked;
+    stats.failure = second.failure;
+    stats.replay = second.replay;
+    let not_covered = second.not_covered.into_iter().filter(|what| !stats.not_covered.contains(what));
+    let not_covered: Vec<String> = not_covered.collect();
+    stats.not_covered.extend(not_covered);
+}
+
+fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Line) -> Exploration {
+    let limits = selvedge_trace::Options {
+        max_events: builder.max_branches,
+        max_executions: builder.max_permutations.map(|n| n as u64),
+        time,
+        ..selvedge_trace::Options::default()
+    };
+    loop {
+        let machine = RustMachine::new(Arc::clone(body));
+        let result = match builder.engine {
+            Engine::Trace => {
+                let reductions = selvedge_trace::Reductions::ALL;
+                selvedge_trace::explore_with(machine, &selvedge_trace::Options { reductions, ..limits.clone() }, line)
+            }
+            Engine::Graph => {
+                let (model, limits) = (builder.memory_model, limits.clone());
+                let options = selvedge_graph::Options { model, reductions: selvedge_graph::Reductions::ALL, limits };
+                selvedge_graph::explore_with(machine, &options, line, None)
+            }
+        };
+        // What was explored does not count if something has to be done otherwise from the start.
+        if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
+            return result;
+        }
+    }
+}
+
+fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats {
+    let mut stats = Stats { complete: result.complete, blocked: result.blocked, ..Stats::default() };
+    if let Some(found) = result.violations.first() {
+        let recorded = Recorded::new(at, runtime::shared(|shared| shared.config), found.schedule.clone());
+        stats.failure = Some(failure(builder, body, found, result, &recorded));
+        stats.replay = Some(recorded.write());
+    } else if let Some(unsupported) = &result.unsupported {
+        stats.failure = Some(format!("{}\n  at {}\n", unsupported.feature, unsupported.place));
+    } else if result.interruption == Some(Interruption::MaxEvents) {
+        let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
+        stats.failure = Some(format!(
+            "an execution has more than {} operations: {}. If the model is that long, raise `max_branches`\n",
+            builder.max_branches,
+            bounds.join("; ")
+        ));
+    }
+    if let Some(why) = result.interruption {
+        let explored = result.complete + result.blocked;
+        stats.not_covered.push(format!("{}; {explored} executions were explored before", report::interruption(why)));
+    }
+    stats.not_covered.extend(result.not_covered.iter().cloned());
+    stats
+}
+
+/// A violation with the execution that shows it.
+fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, recorded: &Recorded) -> String {
+    let mut text = report::violation(&found.violation);
+    let model = match builder.engine {
+        Engine::Graph => builder.memory_model,
+        Engine::Trace => MemoryModel::Sc,
+    };
+    let explored = result.complete + result.blocked;
+    let model = model.name();
+    // A thread that cannot be run again for the table is no reason to lose the verdict.
+    let lines = if runtime::is_spoiled() {
+        "  (the steps cannot be shown)\n".to_owned()
+    } else {
+        replay(body, recorded).map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), |r| table(&r))
+    };
+    text.push_str(&format!("in this execution (memory model {model}; {explored} others were explored before it):\n"));
+    text.push_str(&lines);
+    text
+}

@@ -1,0 +1,283 @@
+//! Where an object of the model is, so that it is known in every execution.
+//!
+//! The constructors of atomics and locks are `const`, as those of `std` are: an object cannot ask for a number when it
+//! is made. It gets its address for the engine when it is first used in an execution, by whoever comes first, and that must
+//! be the same address in all executions. So an object is known by its place:
+//!
+//! - in a block of memory that a thread of the model has allocated: by the block (`blocks.rs`) and the offset;
+//! - on the stack of a thread of the model: by the thread and how deep it lies there;
+//! - elsewhere (a `static`, or something that the model's closure has captured): by its address, since it does not move.
+//!
+//! An object that is made in the place of another one, in the same execution, is of the next *generation*. That is
+//! the same in every execution too: who has used the old one has done so before the new one was made, and that is part
+//! of any execution in which the new one is used.
+//!
+//! An object carries the number that it has got with it: one that is moved after it was used is still known.
+
+use crate::blocks::{BlockId, Blocks};
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::memory::ObjectKind;
+use selvedge_machine::{Addr, Memory, ThreadId};
+
+/// Where an object is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Place {
+    /// In a block.
+    Heap { block: BlockId, offset: usize },
+    /// On a thread's stack.
+    Stack { thread: ThreadId, depth: usize },
+    /// Elsewhere.
+    Outside { address: usize },
+}
+
+/// An object that a thread has met for the first time in this run; the engine's memory has to hear of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Met {
+    pub addr: Addr,
+    pub size: u8,
+    pub init: u64,
+    /// Whose object it is, which one of his, and when it was made.
+    pub owner: Option<(ThreadId, u32, u32)>,
+}
+
+/// The addresses of objects, in all runs.
+pub(crate) struct Places {
+    slots: FxHashMap<(Place, u32), (Addr, u32)>,
+    /// How many objects of each place were met in this run.
+    generations: FxHashMap<Place, u32>,
+    /// The stacks of this run's threads.
+    stacks: Vec<(usize, usize)>,
+    /// Addresses of objects that belong to threads, by (thread, number), and of those that were counted by `made`.
+    addresses: Vec<Vec<Addr>>,
+    made: Vec<Vec<u32>>,
+    /// The sizes of objects that belong to threads, by (thread, number).
+    sizes: Vec<Vec<u64>>,
+    /// Blocks from `alloc::alloc` of this run: whatever is in them is part of one object.
+    whole: FxHashMap<usize, (Addr, u32)>,
+    numbering: Memory,
+    outside: u64,
+    block: Addr,
+}
+
+/// How many objects from outside a model can be used in it, and how many threads there can be.
+const OUTSIDE: u64 = 2048;
+const PARKS: u64 = selvedge_machine::memory::MAX_THREADS as u64;
+/// Every object has room for all sizes, so that a place may have objects of different sizes in different executions.
+const ROOM: u64 = 16;
+/// What lies further behind in a block is an object of its own.
+const LARGEST: u64 = 1 << 16;
+/// Two objects in a block are at least this far from each other.
+const SPACING: usize = size_of::<crate::object::Word>();
+
+fn offset(size: u8) -> u64 {
+    match size {
+        1 => 14,
+        2 => 12,
+        4 => 8,
+        _ => 0,
+    }
+}
+
+impl Places {
+    /// No objects yet.
+    pub fn new() -> Places {
+        let mut numbering = Memory::new();
+        let block = block(&mut numbering);
+        Places {
+            slots: FxHashMap::default(),
+            generations: FxHashMap::default(),
+            stacks: Vec::new(),
+            addresses: Vec::new(),
+            made: Vec::new(),
+            sizes: Vec::new(),
+            whole: FxHashMap::default(),
+            numbering,
+            outside: 0,
+            block,
+        }
+    }
+
+    /// A run starts.
+    pub fn new_run(&mut self) {
+        self.generations.clear();
+        self.stacks.clear();
+        self.whole.clear();
+    }
+
+    /// A thread's stack in this run, from its lowest to its highest address.
+    pub fn stack(&mut self, thread: ThreadId, limit: usize, base: usize) {
+        if self.stacks.len() <= thread.index() {
+            self.stacks.resize(thread.index() + 1, (0, 0));
+        }
+        self.stacks[thread.index()] = (limit, base);
+    }
+
+    /// Which thread's stack an address is on, and how deep.
+    pub fn on_stack(&self, at: usize) -> Option<(ThreadId, usize)> {
+        let thread = self.stacks.iter().position(|&(limit, base)| limit <= at && at < base)?;
+        Some((ThreadId::new(thread), self.stacks[thread].1 - at))
+    }
+
+    /// The address at this depth of a thread's stack.
+    pub fn stack_at(&self, thread: ThreadId, depth: usize) -> Option<usize> {
+        self.stacks.get(thread.index()).map(|&(_, base)| base - depth)
+    }
+
+    /// The place of what is at an address.
+    pub fn place(&self, at: usize, blocks: &Blocks) -> (Place, u32) {
+        if let Some(block) = blocks.find(at) {
+            return (Place::Heap { block: block.id, offset: at - block.at }, block.made);
+        }
+        match self.on_stack(at) {
+            Some((thread, depth)) => (Place::Stack { thread, depth }, 0),
+            None => (Place::Outside { address: at }, 0),
+        }
+    }
+
+    /// An object is met for the first time in this run.
+    pub fn meet(&mut self, at: usize, size: u8, init: u64, blocks: &Blocks) -> Met {
+        let (place, made) = self.place(at, blocks);
+        let generation = self.generations.entry(place).or_default();
+        let key = (place, *generation);
+        *generation += 1;
+        if let Place::Heap { block, offset: at_offset } = place
+            && key.1 == 0
+            && let Some(&(base, number)) = self.whole.get(&(at - at_offset))
+        {
+            let within = ROOM * (at_offset / SPACING) as u64;
+            if within < LARGEST {
+                let addr = Addr(base.0 + within + offset(size));
+                return Met { addr, size, init, owner: Some((block.thread, number, made)) };
+            }
+        }
+        let owner = match place {
+            Place::Heap { block, .. } => Some(block.thread),
+            Place::Stack { thread, .. } => Some(thread),
+            Place::Outside { .. } => None,
+        };
+        let (base, number) = match self.slots.get(&key) {
+            Some(&slot) => slot,
+            None => {
+                let slot = self.new_slot(owner, ROOM);
+                self.slots.insert(key, slot);
+                slot
+            }
+        };
+        let owner = owner.map(|thread| (thread, number, made));
+        Met { addr: Addr(base.0 + offset(size)), size, init, owner }
+    }
+
+    /// A thread makes an object: its n-th one that is known when it is made.
+    pub fn make(&mut self, thread: ThreadId, n: u32, size: u8, init: u64, now: u32) -> Met {
+        if self.made.len() <= thread.index() {
+            self.made.resize_with(thread.index() + 1, Vec::new);
+        }
+        while self.made[thread.index()].len() <= n as usize {
+            let (_, number) = self.new_slot(Some(thread), ROOM);
+            self.made[thread.index()].push(number);
+        }
+        let number = self.made[thread.index()][n as usize];
+        let base = self.addresses[thread.index()][number as usize];
+        Met { addr: Addr(base.0 + offset(size)), size, init, owner: Some((thread, number, now)) }
+    }
+
+    /// A thread has allocated a block that is one object from now on, with all that will be made in it.
+    pub fn allocate(&mut self, at: usize, blocks: &Blocks) -> Option<Met> {
+        let block = *blocks.find(at).filter(|block| block.at == at)?;
+        let key = (Place::Heap { block: block.id, offset: usize::MAX }, 0);
+        let owner = Some(block.id.thread);
+        let size = (ROOM * (block.id.size / SPACING + 1) as u64).min(LARGEST);
+        let slot = self.slots.get(&key).copied();
+        let (base, number) = slot.unwrap_or_else(|| self.new_slot(owner, size));
+        self.slots.insert(key, (base, number));
+        self.whole.insert(at, (base, number));
+        Some(Met { addr: base, size: 8, init: 0, owner: Some((block.id.thread, number, block.made)) })
+    }
+
+    /// Tells the engine's memory of an object.
+    pub fn tell(&self, memory: &mut Memory, met: &Met, thread: ThreadId) {
+        let stored = |memory: &mut Memory, thread| {
+            memory.store(thread, met.addr, met.size, met.init).expect("an object that is met can be written");
+        };
+        let Some((owner, number, made)) = met.owner else { return stored(memory, thread) };
+        let now = memory.now();
+        memory.set_now(made);
+        // Addresses are given out in order; objects of the thread that nobody has met in this execution get theirs too.
+        while memory.objects_of(owner) <= number as usize {
+            let size = self.sizes[owner.index()][memory.objects_of(owner)];
+            memory.alloc(Some(owner), ObjectKind::Heap, size, true, 0).expect("small objects find room");
+        }
+        if memory.is_alive(met.addr) {
+            stored(memory, owner);
+            memory.publish_own(owner, met.addr);
+        }
+        memory.set_now(now);
+    }
+
+    fn new_slot(&mut self, owner: Option<ThreadId>, size: u64) -> (Addr, u32) {
+        let Some(thread) = owner else {
+            assert!(self.outside < OUTSIDE, "a model uses at most {OUTSIDE} objects that were made outside of it");
+            self.outside += 1;
+            return (Addr(self.block.0 + ROOM * (self.outside - 1)), 0);
+        };
+        if self.addresses.len() <= thread.index() {
+            self.addresses.resize_with(thread.index() + 1, Vec::new);
+            self.sizes.resize_with(thread.index() + 1, Vec::new);
+        }
+        self.sizes[thread.index()].push(size);
+        let addr = self.numbering.alloc(Some(thread), ObjectKind::Heap, size, true, 0);
+        let addr = addr.expect("addresses are not used up by small objects");
+        let addresses = &mut self.addresses[thread.index()];
+        addresses.push(addr);
+        (addr, addresses.len() as u32 - 1)
+    }
+
+    /// The word that says whether a thread may go on after it has parked.
+    pub fn park_word(&self, thread: ThreadId) -> Addr {
+        Addr(self.block.0 + ROOM * OUTSIDE + 8 * thread.index() as u64)
+    }
+}
+
+/// The memory for objects from outside. It is the first object of all, so its address is always the same.
+pub(crate) fn block(memory: &mut Memory) -> Addr {
+    let size = ROOM * OUTSIDE + 8 * PARKS;
+    memory.alloc(None, ObjectKind::Global, size, true, 0).expect("the first object finds room")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_static_keeps_its_address_and_a_new_object_in_its_place_gets_another() {
+        let (mut places, blocks) = (Places::new(), Blocks::default());
+        let first = places.meet(64, 8, 0, &blocks).addr;
+        let second = places.meet(64, 8, 0, &blocks).addr;
+        assert_ne!(first, second);
+        places.new_run();
+        assert_eq!(places.meet(64, 8, 5, &blocks).addr, first);
+    }
+
+    #[test]
+    fn what_lies_on_a_stack_is_known_by_its_depth() {
+        let (mut places, blocks) = (Places::new(), Blocks::default());
+        let thread = ThreadId::new(1);
+        places.stack(thread, 0x1000, 0x2000);
+        let first = places.meet(0x1f00, 4, 0, &blocks);
+        places.new_run();
+        places.stack(thread, 0x5000, 0x6000);
+        assert_eq!(places.meet(0x5f00, 4, 0, &blocks).addr, first.addr);
+        assert_eq!(places.place(0x1f00, &blocks).0, Place::Outside { address: 0x1f00 });
+    }
+
+    #[test]
+    fn memory_gives_objects_the_addresses_that_places_expect() {
+        let (mut places, mut memory) = (Places::new(), Memory::new());
+        block(&mut memory);
+        let thread = ThreadId::new(2);
+        let [_, second] = [0, 1].map(|n| places.make(thread, n, 8, 7, 0));
+        places.tell(&mut memory, &second, thread);
+        assert_eq!(memory.load(ThreadId::new(0), second.addr, 8, false), Ok(7));
+    }
+}

@@ -1,0 +1,159 @@
+//! An execution, written down so that it can be run again.
+//!
+//! The text has four parts, separated by semicolons: where the model is (so that other models of the same program run as
+//! usual), what it was run with, the paths of its threads, and the steps. A step is the number of its thread, and if there
+//! is more to say: `cN` which alternative it took, `rN` which step it reads from (`r-` the first value), `wN` the place of its
+//! write in coherence order. `*N` says that the step is made N times.
+
+use crate::runtime::At;
+use crate::shared::Config;
+use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
+use std::fmt::Write;
+
+/// An execution of a model.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Recorded {
+    /// Where the model is.
+    pub model: String,
+    /// Whether exchanges fail and waits end for no reason, and whether every `Arc` is counted.
+    pub spurious: bool,
+    pub count_arcs: bool,
+    pub schedule: Schedule,
+}
+
+/// Where a model is.
+pub(crate) fn model_at(at: At) -> String {
+    format!("{}:{}:{}", at.file(), at.line(), at.column())
+}
+
+impl Recorded {
+    /// An execution of a model that was run with this.
+    pub fn new(at: At, config: Config, schedule: Schedule) -> Recorded {
+        Recorded { model: model_at(at), spurious: config.spurious, count_arcs: config.count_arcs, schedule }
+    }
+
+    /// As text.
+    pub fn write(&self) -> String {
+        let Schedule { threads, steps, links } = &self.schedule;
+        let flag = |set: bool, name: char| if set { name } else { '-' };
+        let flags = [flag(self.spurious, 's'), flag(self.count_arcs, 'c'), flag(links.is_some(), 'w')];
+        let paths: Vec<String> = threads.iter().map(|path| write_path(path)).collect();
+        let mut text = format!("{};{};{};", self.model, String::from_iter(flags), paths.join("/"));
+        let words = steps.iter().enumerate().map(|(n, step)| {
+            let thread = threads.iter().position(|path| *path == step.thread).unwrap_or(0);
+            let link = links.as_ref().map(|links| links[n]).unwrap_or_default();
+            write_step(thread, step.choice, link)
+        });
+        let mut words = words.peekable();
+        while let Some(word) = words.next() {
+            let mut count = 1;
+            while words.next_if_eq(&word).is_some() {
+                count += 1;
+            }
+            let separator = if text.ends_with(';') { "" } else { "," };
+            let _ = match count {
+                1 => write!(text, "{separator}{word}"),
+                count => write!(text, "{separator}{word}*{count}"),
+            };
+        }
+        text
+    }
+
+    /// From text; none if it is not such a text.
+    pub fn read(text: &str) -> Option<Recorded> {
+        let mut parts = text.trim().rsplitn(4, ';');
+        let (steps, paths, flags, model) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let threads: Vec<Vec<u32>> = paths.split('/').map(read_path).collect::<Option<_>>()?;
+        let (mut made, mut links) = (Vec::new(), Vec::new());
+        for word in steps.split(',').filter(|word| !word.is_empty()) {
+            let (word, count) = match word.split_once('*') {
+                Some((word, count)) => (word, count.parse::<usize>().ok().filter(|&n| n < 1_000_000)?),
+                None => (word, 1),
+            };
+            let (thread, choice, link) = read_step(word)?;
+            let step = ScheduleStep { thread: threads.get(thread)?.clone(), choice };
+            made.extend(std::iter::repeat_n(step, count));
+            links.extend(std::iter::repeat_n(link, count));
+        }
+        let weak = flags.contains('w').then_some(links);
+        Some(Recorded {
+            model: model.to_owned(),
+            spurious: flags.contains('s'),
+            count_arcs: flags.contains('c'),
+            schedule: Schedule { threads, steps: made, links: weak },
+        })
+    }
+}
+
+fn write_path(path: &[u32]) -> String {
+    let numbers: Vec<String> = path.iter().map(u32::to_string).collect();
+    if numbers.is_empty() { "-".to_owned() } else { numbers.join(".") }
+}
+
+fn read_path(text: &str) -> Option<Vec<u32>> {
+    if text == "-" { Some(Vec::new()) } else { text.split('.').map(|n| n.parse().ok()).collect() }
+}
+
+fn write_step(thread: usize, choice: u32, link: Link) -> String {
+    let mut text = thread.to_string();
+    if choice > 0 {
+        let _ = write!(text, "c{choice}");
+    }
+    match link.from {
+        Some(Source::Initial) => text.push_str("r-"),
+        Some(Source::Step(n)) => drop(write!(text, "r{n}")),
+        None => {}
+    }
+    if link.place > 0 {
+        let _ = write!(text, "w{}", link.place);
+    }
+    text
+}
+
+fn read_step(text: &str) -> Option<(usize, u32, Link)> {
+    let end = |text: &str| text.find(|c: char| c.is_ascii_lowercase()).unwrap_or(text.len());
+    let (thread, mut rest) = text.split_at(end(text));
+    let (mut choice, mut link) = (0, Link::default());
+    while let Some(kind) = rest.chars().next() {
+        let value = &rest[1..];
+        let (value, next) = value.split_at(end(value));
+        match kind {
+            'c' => choice = value.parse().ok()?,
+            'r' if value == "-" => link.from = Some(Source::Initial),
+            'r' => link.from = Some(Source::Step(value.parse().ok()?)),
+            'w' => link.place = value.parse().ok()?,
+            _ => return None,
+        }
+        rest = next;
+    }
+    Some((thread.parse().ok()?, choice, link))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let step = |thread: &[u32], choice| ScheduleStep { thread: thread.to_vec(), choice };
+        let link = |from, place| Link { from, place };
+        let steps = vec![step(&[], 0), step(&[], 0), step(&[0, 2], 3), step(&[0, 2], 0)];
+        let links = vec![link(None, 0), link(None, 0), link(Some(Source::Initial), 12), link(Some(Source::Step(2)), 0)];
+        for links in [None, Some(links)] {
+            let threads = vec![vec![], vec![0], vec![0, 2]];
+            let schedule = Schedule { threads, steps: steps.clone(), links };
+            let model = "tests/a;b.rs:3:4".to_owned();
+            let recorded = Recorded { model, spurious: true, count_arcs: false, schedule };
+            assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in
+            ["", ";;;", "x;---;-;0x", "x;---;-;7", "x;---;q;0", "x;---;-;0*99999999999", "x;--w;-;0r", "x;---;-;é"]
+        {
+            assert_eq!(Recorded::read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Scoped threads: they may borrow from the thread that creates them, which waits for them.
+
+// Bodies of threads borrow, and are told to live long enough.
+#![allow(unsafe_code)]
+
+use crate::runtime;
+use crate::thread::{self, Packet, Thread};
+use selvedge_machine::Op;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+
+/// Stands in for `std::thread::Scope`.
+#[derive(Debug)]
+pub struct Scope<'scope, 'env: 'scope> {
+    /// Threads that have not been joined.
+    threads: RefCell<Vec<Thread>>,
+    /// Whether one that was not joined has panicked is for its packet to say.
+    panics: RefCell<Vec<Panicked>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Says whether a thread has panicked.
+struct Panicked(selvedge_machine::ThreadId, Box<dyn Fn() -> bool>);
+
+impl std::fmt::Debug for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// SAFETY: threads of a model are coroutines of one thread of the operating system, and nothing here is borrowed while
+// another one runs.
+unsafe impl Sync for Scope<'_, '_> {}
+
+/// Waits for a scoped thread.
+pub struct ScopedJoinHandle<'scope, T> {
+    scope: *const RefCell<Vec<Thread>>,
+    thread: Thread,
+    result: Packet<T>,
+    lives: PhantomData<&'scope ()>,
+}
+
+// SAFETY: as for `Scope`; the scope outlives its handles.
+unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+
+impl<T> std::fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Runs a function that may create scoped threads, and waits for those that it does not join.
+///
+/// # Panics
+///
+/// If a thread that was not joined has panicked, and panics end threads.
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    runtime::must_be_inside();
+    let at = Location::caller();
+    let scope = Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let mut panicked = false;
+    loop {
+        let Some(thread) = scope.threads.borrow_mut().pop() else { break };
+        runtime::perform(Op::Join { thread: thread.id().0 }, at);
+        runtime::shared(|shared| shared.unjoined -= 1);
+        let panics = scope.panics.borrow();
+        panicked |= panics.iter().any(|Panicked(other, has)| *other == thread.id().0 && has());
+    }
+    match result {
+        Err(payload) => resume_unwind(payload),
+        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(value) => value,
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Creates a thread that may borrow from around the scope.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.start(f, None)
+    }
+
+    #[track_caller]
+    pub(crate) fn start<F, T>(&'scope self, f: F, name: Option<String>) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let (thread, result) = thread::begin(f, name, |body: Box<dyn FnOnce() + 'scope>| {
+            // SAFETY: `scope` waits for the thread before it returns, or is abandoned together with it. So the body does not
+            // run when what it borrows is gone.
+            unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce()>>(body) }
+        });
+        self.threads.borrow_mut().push(thread.clone());
+        let packet = Packet::clone(&result);
+        let has: Box<dyn Fn() -> bool + 'scope> =
+            Box::new(move || packet.lock().is_ok_and(|result| matches!(*result, Some(Err(_)))));
+        // SAFETY: it is called in `scope` only, while what it borrows is there.
+        let has = unsafe { std::mem::transmute::<Box<dyn Fn() -> bool + 'scope>, Box<dyn Fn() -> bool>>(has) };
+        self.panics.borrow_mut().push(Panicked(thread.id().0, has));
+        ScopedJoinHandle { scope: &raw const self.threads, thread, result, lives: PhantomData }
+    }
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Waits for the end of the thread, and returns what it has returned.
+    #[track_caller]
+    pub fn join(self) -> std::thread::Result<T> {
+        // SAFETY: the scope lives as long as the handle.
+        let threads = unsafe { &*self.scope };
+        threads.borrow_mut().retain(|thread| thread.id() != self.thread.id());
+        thread::joined(&self.thread, &self.result)
+    }
+
+    /// The thread.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+}

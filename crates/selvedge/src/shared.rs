@@ -1,0 +1,275 @@
+//! What operations and the machine share while a model is run.
+
+use crate::blocks::Installed;
+use crate::content::Copies;
+use crate::object::Word;
+use crate::places::{Met, Places};
+use crate::runtime::At;
+use crate::threads::Threads;
+use crate::virtual_address::VirtualAddresses;
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Addr, Op, ThreadId};
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number for each run of a model, unique in the process: what was met in another run is known by it.
+static RUNS: AtomicU64 = AtomicU64::new(1);
+
+/// What a thread has done in the present run.
+#[derive(Default)]
+pub(crate) struct PerThread {
+    /// How many objects it has made that are known when they are made.
+    pub made: u32,
+    /// How many threads it has created.
+    pub children: u32,
+    /// How many waits of it have timed out.
+    pub timeouts: u32,
+    /// How often something has failed or woken for no reason.
+    pub spurious: u32,
+    /// What its destructors have done while it unwound; it has to be performed when it goes on.
+    pub deferred: Vec<Deferred>,
+    /// Its thread-local variables by the address of their key, in the order in which they were made.
+    pub locals: Vec<(usize, Local)>,
+}
+
+/// An operation of a destructor that runs because of a panic.
+pub(crate) struct Deferred {
+    pub op: Op,
+    pub at: At,
+}
+
+/// A thread-local variable.
+pub(crate) enum Local {
+    /// Being made, or there.
+    There(Box<dyn Any>),
+    /// It has been dropped.
+    Gone,
+}
+
+/// What a model is run with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Config {
+    /// Whether exchanges may fail and waits may end for no reason.
+    pub spurious: bool,
+    /// How many waits of a thread may time out.
+    pub timeouts: u32,
+    /// Whether a panic ends its thread only.
+    pub panics_end_threads: bool,
+    /// Whether every `Arc` is counted.
+    pub count_arcs: bool,
+}
+
+/// What was left out in some execution.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LeftOut {
+    /// Timeouts after the last one that is explored.
+    pub timeouts: bool,
+    /// Something that could have failed or woken for no reason.
+    pub spurious: bool,
+}
+
+/// What operations and the machine share.
+pub(crate) struct Shared {
+    /// The present run.
+    pub run: u64,
+    pub config: Config,
+    pub left_out: LeftOut,
+    /// What its threads have done.
+    per_thread: Vec<PerThread>,
+    /// Objects that the machine does not know of yet.
+    pub met: Vec<Met>,
+    /// Bodies of threads that are about to start.
+    pub bodies: Vec<(ThreadId, Box<dyn FnOnce()>)>,
+    /// Threads that were created and have not been joined.
+    pub unjoined: u32,
+    /// Values that must not be leaked, were made in this run and live: what they are and where they were made.
+    pub live: FxHashMap<u64, (&'static str, At)>,
+    next_live: u64,
+    /// Which threads there are.
+    pub threads: Threads,
+    /// Where objects are.
+    pub places: Places,
+    /// Memory that the model's threads have allocated.
+    pub blocks: Installed,
+    /// Pointers as the engine sees them.
+    pub virtuals: VirtualAddresses,
+    /// Counts of `Arc`s that were turned into raw pointers in this run, and their number in `live`.
+    pub raw_arcs: FxHashMap<usize, (Option<Arc<Word>>, u64)>,
+    /// What `lazy_static!`s are in this run, by the address of their key, in the order in which they were made.
+    pub lazies: Vec<(usize, Box<dyn Any>)>,
+    /// Copies of what is in statics.
+    pub copies: Copies,
+    /// Memory from `alloc::alloc` by its address: the object that stands for it, and its number in `live`.
+    pub allocations: FxHashMap<usize, (Addr, u64)>,
+    /// Where objects were made, and what they are.
+    pub origins: FxHashMap<Addr, (&'static str, At)>,
+    /// Words that say whether a thread may go on that has parked.
+    pub parks: FxHashMap<Addr, ThreadId>,
+    /// Objects that were met in this run, by the number that they have got.
+    numbers: Vec<Seen>,
+    /// An address in the frame that has started the model.
+    pub top: usize,
+    /// How much of a stack is looked at when threads spin; 0 if none does.
+    pub spins: usize,
+    /// The exploration has to start again.
+    pub restart: bool,
+    /// How often a run has differed from its record.
+    pub mismatches: u32,
+}
+
+/// An object that was met in this run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub addr: Addr,
+    /// Whether it lies in memory that is not this run's: in a `static`, or in what the model's closure has captured.
+    pub outside: bool,
+}
+
+/// An object keeps the run and its number in one word.
+const NUMBER_BITS: u32 = 24;
+
+impl Shared {
+    /// A model that is about to run.
+    pub fn new(config: Config, top: usize) -> Shared {
+        Shared {
+            run: 0,
+            config,
+            left_out: LeftOut::default(),
+            per_thread: Vec::new(),
+            met: Vec::new(),
+            bodies: Vec::new(),
+            unjoined: 0,
+            live: FxHashMap::default(),
+            next_live: 1,
+            threads: Threads::new(),
+            places: Places::new(),
+            blocks: Installed::new(),
+            virtuals: VirtualAddresses::default(),
+            raw_arcs: FxHashMap::default(),
+            lazies: Vec::new(),
+            copies: Copies::default(),
+            allocations: FxHashMap::default(),
+            origins: FxHashMap::default(),
+            parks: FxHashMap::default(),
+            numbers: Vec::new(),
+            top,
+            spins: 0,
+            restart: false,
+            mismatches: 0,
+        }
+    }
+
+    /// Everything starts again. What the last run has left is forgotten, not dropped: its threads stand where they were
+    /// abandoned, and destructors would perform operations.
+    pub fn new_run(&mut self) {
+        self.run = RUNS.fetch_add(1, Ordering::Relaxed);
+        for thread in &mut self.per_thread {
+            std::mem::forget(std::mem::take(&mut thread.locals));
+        }
+        self.per_thread.clear();
+        std::mem::forget(std::mem::take(&mut self.lazies));
+        self.copies.clear();
+        std::mem::forget(std::mem::take(&mut self.bodies));
+        self.met.clear();
+        self.raw_arcs.clear();
+        self.allocations.clear();
+        self.unjoined = 0;
+        self.live.clear();
+        self.numbers.clear();
+        self.places.new_run();
+        self.virtuals.new_run();
+        self.blocks.new_run();
+    }
+
+    /// What a thread has done.
+    pub fn per_thread(&mut self, thread: ThreadId) -> &mut PerThread {
+        if self.per_thread.len() <= thread.index() {
+            self.per_thread.resize_with(thread.index() + 1, PerThread::default);
+        }
+        &mut self.per_thread[thread.index()]
+    }
+
+    /// What an object remembers that was met in this run under a number.
+    fn remembered(&mut self, met: Met, what: &'static str, at: At) -> u64 {
+        let number = self.numbers.len() as u64;
+        assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
+        self.numbers.push(Seen { addr: met.addr, outside: met.owner.is_none() });
+        self.met.push(met);
+        self.origins.insert(met.addr, (what, at));
+        self.run << NUMBER_BITS | number
+    }
+
+    /// The object that remembers this; none if it has not been met in this run.
+    #[inline]
+    pub fn recognise(&self, remembered: u64) -> Option<Seen> {
+        let number = remembered & ((1 << NUMBER_BITS) - 1);
+        (remembered >> NUMBER_BITS == self.run).then(|| self.numbers[number as usize])
+    }
+
+    /// Meets the object that lies at an address.
+    pub fn meet(&mut self, place: usize, size: u8, init: u64, what: &'static str, at: At) -> u64 {
+        let met = self.places.meet(place, size, init, &self.blocks);
+        self.remembered(met, what, at)
+    }
+
+    /// A thread makes an object that is known at once.
+    pub fn make(&mut self, thread: ThreadId, size: u8, init: u64, what: &'static str, at: At) -> u64 {
+        let made = &mut self.per_thread(thread).made;
+        let n = *made;
+        *made += 1;
+        let met = self.places.make(thread, n, size, init, self.blocks.now);
+        self.remembered(met, what, at)
+    }
+
+    /// A thread has allocated a block that is one object.
+    pub fn allocate(&mut self, thread: ThreadId, block: usize, size: usize, at: At) -> Addr {
+        let what = "block of memory from `alloc`";
+        match self.places.allocate(block, &self.blocks) {
+            Some(met) => {
+                self.remembered(met, what, at);
+                met.addr
+            }
+            // Blocks without bytes are not known to the allocator.
+            None => {
+                debug_assert_eq!(size, 0, "every other block is known");
+                let number = self.make(thread, 8, 0, what, at);
+                self.recognise(number).expect("it has just been made").addr
+            }
+        }
+    }
+
+    /// What the engine sees of a value that may be a pointer.
+    pub fn virtual_of(&mut self, value: u64) -> u64 {
+        self.virtuals.virtual_of(value, &self.blocks, &self.places)
+    }
+
+    /// The other way round.
+    pub fn real_of(&self, value: u64) -> u64 {
+        self.virtuals.real_of(value, &self.places)
+    }
+
+    /// A value that must not be leaked is made; it is known by this number.
+    pub fn born(&mut self, what: &'static str, at: At) -> u64 {
+        let number = self.next_live;
+        self.next_live += 1;
+        self.live.insert(number, (what, at));
+        number
+    }
+
+    /// It is dropped.
+    pub fn died(&mut self, number: u64) {
+        self.live.remove(&number);
+    }
+
+    /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.
+    pub fn must_clear(&mut self, size: usize) -> bool {
+        if size <= self.spins {
+            return false;
+        }
+        self.spins = size.next_power_of_two();
+        self.restart = true;
+        true
+    }
+}

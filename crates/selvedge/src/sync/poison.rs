@@ -1,0 +1,35 @@
+//! Poisoning: what a lock protects may be broken if somebody has panicked while he held it.
+
+use std::cell::Cell;
+use std::sync::{LockResult, PoisonError};
+
+/// What a lock protects.
+pub(super) struct Guarded<T: ?Sized> {
+    poisoned: Cell<bool>,
+    /// The value.
+    pub value: T,
+}
+
+impl<T> Guarded<T> {
+    /// A value that is not broken.
+    pub const fn new(value: T) -> Guarded<T> {
+        Guarded { poisoned: Cell::new(false), value }
+    }
+}
+
+impl<T: ?Sized> Guarded<T> {
+    /// Whether it may be broken.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.get()
+    }
+
+    /// Says whether it may be broken.
+    pub fn set_poisoned(&self, poisoned: bool) {
+        self.poisoned.set(poisoned);
+    }
+}
+
+/// A result that is an error if what is behind it is poisoned.
+pub(super) fn poisoned<G>(is_poisoned: bool, guard: G) -> LockResult<G> {
+    if is_poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }
+}

@@ -1,0 +1,129 @@
+//! Virtual addresses: pointers as the engine sees them.
+//!
+//! Values that threads pass to each other have to be the same in every run of a model, and addresses are not. A pointer
+//! into a block that a thread of the model has allocated, or to a thread's stack, becomes a virtual address when it is
+//! stored into an atomic, and is turned back when it is loaded. Virtual addresses of a block are in order and aligned as
+//! the block is, so that what programs do with the low bits of pointers works as usual; the 16 highest bits are left
+//! alone. Other values, pointers to statics among them, stay as they are.
+
+use crate::blocks::{Block, BlockId, Blocks};
+use crate::places::Places;
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::ThreadId;
+
+const ADDRESS: u64 = (1 << 48) - 1;
+/// Where the blocks are; no system puts anything there, half way between the lowest and the highest addresses.
+const HEAP: u64 = 0x2a00_0000_0000;
+const STACKS: u64 = 0x2b00_0000_0000;
+const END: u64 = 0x2c00_0000_0000;
+/// The room for a stack.
+const STACK: u64 = 1 << 24;
+
+/// Whether a value may be a pointer that the engine sees as something else.
+#[inline]
+pub(crate) fn may_be_pointer(value: u64) -> bool {
+    value & ADDRESS >= 1 << 12
+}
+
+/// Whether a value may be a virtual address.
+#[inline]
+pub(crate) fn may_be_virtual(value: u64) -> bool {
+    (HEAP..END).contains(&(value & ADDRESS))
+}
+
+/// The virtual addresses of blocks, in all runs.
+#[derive(Default)]
+pub(crate) struct VirtualAddresses {
+    bases: FxHashMap<BlockId, u32>,
+    /// The first virtual address and the size of every block, in order.
+    ranges: Vec<(u64, usize)>,
+    /// Where the blocks are in this run; 0 if they are not.
+    now: Vec<usize>,
+}
+
+impl VirtualAddresses {
+    /// A run starts.
+    pub fn new_run(&mut self) {
+        self.now.fill(0);
+    }
+
+    /// What the engine sees of a value.
+    pub fn virtual_of(&mut self, value: u64, blocks: &Blocks, places: &Places) -> u64 {
+        let at = (value & ADDRESS) as usize;
+        if !may_be_pointer(value) {
+            return value;
+        }
+        let tag = value & !ADDRESS;
+        if let Some(block) = blocks.find(at) {
+            return tag | (self.base(block) + (at - block.at) as u64);
+        }
+        match places.on_stack(at) {
+            Some((thread, depth)) => tag | (STACKS + (thread.index() as u64 + 1) * STACK - depth as u64),
+            None => value,
+        }
+    }
+
+    fn base(&mut self, block: &Block) -> u64 {
+        let next = self.ranges.len() as u32;
+        let id = *self.bases.entry(block.id).or_insert(next) as usize;
+        if id == self.ranges.len() {
+            let end = self.ranges.last().map_or(HEAP, |&(base, size)| base + size as u64 + 1);
+            // Blocks of a page or more are rarely aligned to more than that.
+            self.ranges.push((end.next_multiple_of(4096), block.id.size));
+            self.now.push(0);
+        }
+        self.now[id] = block.at;
+        self.ranges[id].0
+    }
+
+    /// The value that the model's code sees.
+    pub fn real_of(&self, value: u64, places: &Places) -> u64 {
+        let at = value & ADDRESS;
+        if !may_be_virtual(value) {
+            return value;
+        }
+        let tag = value & !ADDRESS;
+        if at >= STACKS {
+            let thread = (at - STACKS) / STACK;
+            let depth = (thread + 1) * STACK - (at - STACKS);
+            let real = places.stack_at(ThreadId::new(thread as usize), depth as usize);
+            return real.map_or(value, |real| tag | real as u64);
+        }
+        let id = self.ranges.partition_point(|&(base, _)| base <= at).wrapping_sub(1);
+        match self.ranges.get(id) {
+            Some(&(base, size)) if at - base <= size as u64 && self.now[id] != 0 => {
+                tag | (self.now[id] as u64 + (at - base))
+            }
+            _ => value,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_to_a_stack_goes_there_and_back() {
+        let (mut places, blocks, mut virtuals) = (Places::new(), Blocks::default(), VirtualAddresses::default());
+        let thread = ThreadId::new(3);
+        places.stack(thread, 0x7f00_0000_0000, 0x7f00_0010_0000);
+        let pointer = 0x0001_7f00_000f_fff8;
+        let seen = virtuals.virtual_of(pointer, &blocks, &places);
+        assert_ne!(seen, pointer);
+        assert_eq!(virtuals.real_of(seen, &places), pointer);
+        places.new_run();
+        places.stack(thread, 0x7e00_0000_0000, 0x7e00_0010_0000);
+        assert_eq!(virtuals.real_of(seen, &places), 0x0001_7e00_000f_fff8);
+    }
+
+    #[test]
+    fn small_numbers_and_unknown_addresses_stay_as_they_are() {
+        let (places, blocks, mut virtuals) = (Places::new(), Blocks::default(), VirtualAddresses::default());
+        for value in [0, 1, 4095, 0x5555_5555_0000, u64::MAX] {
+            assert_eq!(virtuals.virtual_of(value, &blocks, &places), value);
+            assert_eq!(virtuals.real_of(value, &places), value);
+        }
+    }
+}

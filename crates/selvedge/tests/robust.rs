@@ -1,0 +1,308 @@
+//! Whatever a model does, there is one message: no second panic, no abort, no hang.
+
+#![allow(unsafe_code)]
+
+use selvedge::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use selvedge::model::{Builder, Stats};
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
+use selvedge::sync::{Arc, Mutex};
+use selvedge::{hint, thread};
+
+fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
+    Builder::new().explore(f)
+}
+
+fn fails(words: &[&str], f: impl Fn() + Send + Sync + 'static) -> String {
+    let failure = explore(f).failure.expect("the model has a bug");
+    for word in words {
+        assert!(failure.contains(word), "`{word}` is not in:\n{failure}");
+    }
+    failure
+}
+
+/// Later models of the same thread of the operating system are run as if nothing had happened.
+fn all_is_well() {
+    let stats = explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let handle = thread::spawn(move || *other.lock().unwrap() += 1);
+        *lock.lock().unwrap() += 1;
+        handle.join().unwrap();
+        assert_eq!(*lock.lock().unwrap(), 2);
+    });
+    assert_eq!((stats.failure, stats.complete), (None, 2));
+}
+
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        panic!("in the destructor");
+    }
+}
+
+#[test]
+fn a_destructor_that_panics_is_a_failure() {
+    fails(&["assertion: in the destructor", "robust.rs"], || drop(Panics));
+    all_is_well();
+}
+
+#[test]
+fn a_destructor_that_panics_while_a_panic_unwinds_is_a_failure() {
+    fails(&["in the destructor", "the first one", "first of all"], || {
+        let _panics = Panics;
+        panic!("first of all");
+    });
+    all_is_well();
+    // And what fails once more is found once more.
+    fails(&["assertion: again"], || panic!("again"));
+}
+
+#[test]
+#[should_panic(expected = "in the destructor")]
+fn check_fails_once_after_two_panics() {
+    selvedge::model(|| {
+        let _panics = Panics;
+        panic!("first of all");
+    });
+}
+
+#[inline(never)]
+fn deeper(n: u64) -> u64 {
+    let array = std::hint::black_box([n; 64]);
+    if n == u64::MAX { array[0] } else { deeper(n + 1).wrapping_add(array[63]) }
+}
+
+#[test]
+fn a_thread_that_uses_up_its_stack_is_a_failure() {
+    fails(&["stack overflow"], || {
+        std::hint::black_box(deeper(0));
+    });
+    fails(&["stack overflow", "thread 1"], || {
+        let x = Arc::new(AtomicUsize::new(0));
+        fn forever(x: &AtomicUsize) -> usize {
+            let array = std::hint::black_box([x.load(Relaxed); 512]);
+            if array[0] == 1 { 0 } else { forever(x) + array[511] }
+        }
+        let other = Arc::clone(&x);
+        thread::spawn(move || forever(&other)).join().unwrap();
+    });
+    all_is_well();
+}
+
+#[test]
+fn a_destructor_that_waits_because_of_a_panic_does_not_hang() {
+    struct Waits(Arc<AtomicUsize>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            while self.0.load(Acquire) == 0 {
+                hint::spin_loop();
+            }
+        }
+    }
+    fails(&["it goes wrong", "does not come to an end"], || {
+        let _waits = Waits(Arc::new(AtomicUsize::new(0)));
+        panic!("it goes wrong");
+    });
+    all_is_well();
+}
+
+#[test]
+fn destructors_may_use_locks_and_join_threads_while_a_panic_unwinds() {
+    struct Uses(Arc<Mutex<usize>>, Option<thread::JoinHandle<()>>);
+    impl Drop for Uses {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+            drop(self.1.take().unwrap().join());
+        }
+    }
+    fails(&["assertion: it goes wrong"], || {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let handle = thread::spawn(move || *other.lock().unwrap() += 1);
+        let _uses = Uses(lock, Some(handle));
+        panic!("it goes wrong");
+    });
+    all_is_well();
+}
+
+#[test]
+fn memory_that_is_not_freed_is_a_leak() {
+    let layout = Layout::new::<u64>();
+    fails(&["leak", "block of memory", "robust.rs"], move || {
+        // SAFETY: the size is not zero.
+        unsafe { alloc(layout) };
+    });
+    let stats = explore(move || {
+        // SAFETY: the size is not zero, and the block is freed once.
+        unsafe {
+            let block = alloc_zeroed(layout);
+            assert_eq!(*block.cast::<u64>(), 0);
+            dealloc(block, layout);
+        }
+    });
+    assert_eq!(stats.failure, None);
+}
+
+#[test]
+fn memory_that_is_freed_twice_is_a_failure() {
+    fails(&["freed already", "robust.rs"], || {
+        let layout = Layout::new::<u64>();
+        // SAFETY: it is not safe; the model is there to find that out.
+        unsafe {
+            let block = alloc(layout);
+            dealloc(block, layout);
+            dealloc(block, layout);
+        }
+    });
+}
+
+/// One thread frees what the other one may still look at.
+#[test]
+fn an_atomic_must_not_be_used_when_its_memory_was_freed() {
+    let model = |waits: bool| {
+        move || {
+            let layout = Layout::new::<AtomicUsize>();
+            // SAFETY: the block is large enough for what is written.
+            let block = unsafe {
+                let block = alloc(layout).cast::<AtomicUsize>();
+                block.write(AtomicUsize::new(0));
+                block
+            };
+            let shared = Arc::new(AtomicPtr::new(block));
+            let other = Arc::clone(&shared);
+            // SAFETY: it is safe only if the other thread waits; the model is there to find that out.
+            let handle = thread::spawn(move || unsafe { (*other.load(Acquire)).fetch_add(1, Relaxed) });
+            if waits {
+                handle.join().unwrap();
+                // SAFETY: nobody else has it.
+                unsafe { dealloc(block.cast(), layout) };
+            } else {
+                // SAFETY: as above.
+                unsafe { dealloc(block.cast(), layout) };
+                handle.join().unwrap();
+            }
+        }
+    };
+    assert_eq!(explore(model(true)).failure, None);
+    fails(&["use-after-free"], model(false));
+}
+
+#[test]
+fn a_box_that_was_freed_is_not_used() {
+    fails(&["use-after-free", "AtomicUsize", "robust.rs"], || {
+        let boxed = Box::new(AtomicUsize::new(1));
+        let pointer = std::hint::black_box(std::ptr::from_ref(&*boxed));
+        drop(boxed);
+        // SAFETY: it is not safe; the model is there to find that out. The memory is still there.
+        unsafe { (*pointer).load(Relaxed) };
+    });
+}
+
+#[test]
+fn the_message_is_a_table_with_a_line_for_every_step() {
+    let failure = fails(&[], || {
+        let xy = Arc::new([0, 0].map(AtomicUsize::new));
+        let other = Arc::clone(&xy);
+        let writer = thread::Builder::new().name("writer".to_owned());
+        let handle = writer.spawn(move || {
+            other[0].store(1, Relaxed);
+            other[1].store(1, Relaxed);
+        });
+        let seen = (xy[1].load(Relaxed), xy[0].load(Relaxed));
+        handle.unwrap().join().unwrap();
+        assert!(seen != (1, 0), "out of order");
+    });
+    let lines: Vec<&str> = failure.lines().collect();
+    assert_eq!(lines[0], "assertion: out of order");
+    assert!(lines[2].contains("memory model rc11"), "{failure}");
+    let of = |step: &str| lines.iter().find(|line| line.trim_start().starts_with(step)).expect("there is such a step");
+    assert!(of("step ").contains("thread") && of("1 ").contains("spawns writer"), "{failure}");
+    assert!(lines.iter().any(|line| line.contains("store of 1, Relaxed, to AtomicUsize")), "{failure}");
+    assert!(lines.iter().any(|line| line.contains("-> 1 (from step ")), "{failure}");
+    let stale = lines.iter().find(|line| line.contains("-> 0 (its first value)")).expect("a load is stale");
+    assert!(stale.contains("not the newer one of step"), "{failure}");
+    assert!(lines.last().unwrap().contains("SELVEDGE_REPLAY='"), "{failure}");
+}
+
+#[test]
+fn a_livelock_and_a_deadlock_say_who_waits_for_what() {
+    fails(&["livelock", "spins forever at", "robust.rs"], || {
+        let flag = AtomicUsize::new(0);
+        while flag.load(Acquire) == 0 {
+            hint::spin_loop();
+        }
+    });
+    fails(&["deadlock", "main waits forever at", "locks Mutex"], || {
+        let lock = Mutex::new(());
+        let _first = lock.lock();
+        let _second = lock.lock();
+    });
+}
+
+#[test]
+fn a_model_that_is_not_deterministic_is_reported_with_the_operation_that_differs() {
+    let runs = std::sync::atomic::AtomicUsize::new(0);
+    fails(&["not deterministic", "store of", "robust.rs"], move || {
+        let run = runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let x = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&x);
+        let handle = thread::spawn(move || other.store(run, Relaxed));
+        x.load(Relaxed);
+        x.load(Relaxed);
+        handle.join().unwrap();
+    });
+}
+
+#[test]
+fn a_bound_that_is_reached_says_what_was_covered() {
+    let model = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&x);
+        let handle = thread::spawn(move || (0..3).for_each(|n| other.store(n, Release)));
+        for _ in 0..3 {
+            x.load(Acquire);
+        }
+        handle.join().unwrap();
+    };
+    let mut builder = Builder::new();
+    builder.max_permutations = Some(2);
+    let stats = builder.explore(model);
+    assert_eq!((stats.failure, stats.complete), (None, 2));
+    assert_eq!(
+        stats.not_covered,
+        ["the bound on the number of executions was reached; 2 executions were explored before"]
+    );
+    let mut builder = Builder::new();
+    builder.max_branches = 5;
+    let failure = builder.explore(model).failure.expect("it is longer");
+    assert!(failure.contains("more than 5 operations") && failure.contains("max_branches"), "{failure}");
+}
+
+#[test]
+fn a_model_inside_a_model_is_a_failure() {
+    fails(&["a model cannot be run inside a model"], || selvedge::model(|| {}));
+    all_is_well();
+}
+
+#[test]
+fn operations_outside_of_models_say_so() {
+    type Operation = fn() -> bool;
+    let outside: [(&str, Operation); 6] = [
+        ("load", || AtomicUsize::new(0).load(Relaxed) == 0),
+        ("exchange", || AtomicUsize::new(0).compare_exchange_weak(0, 1, AcqRel, Acquire).is_ok()),
+        ("lock", || Mutex::new(0).lock().is_ok()),
+        ("spawn", || thread::spawn(|| ()).thread().name().is_some()),
+        ("choice", selvedge::nondet_bool),
+        ("park", || {
+            thread::park();
+            true
+        }),
+    ];
+    for (what, operation) in outside {
+        let error = std::panic::catch_unwind(operation).expect_err("there is no model");
+        let message = error.downcast_ref::<&str>().copied().unwrap_or_default();
+        assert!(message.contains("inside `selvedge::model` only"), "{what}: {message}");
+    }
+}
