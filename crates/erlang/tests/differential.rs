@@ -105,6 +105,11 @@ fn control_and_exceptions_agree_with_erl() {
     with_room(|| agree("control", include_str!("sequential/control.txt")));
 }
 
+#[test]
+fn tables_agree_with_erl() {
+    with_room(|| agree("some_tables", include_str!("sequential/tables.txt")));
+}
+
 /// The modules of `tests/erlang/seq`: each exported function without arguments.
 #[test]
 fn modules_of_sequential_functions_agree_with_erl() {
