@@ -71,7 +71,7 @@ cargo xtask COMMAND
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long
-  fuzz [engine|csmith] [--engine trace|graph] [--seconds N] [--seed N]
+  fuzz [engine|csmith] [--engine trace|graph|messages] [--seconds N] [--seed N]
                            random programs: an engine against its oracle, the machine against native
                            binaries; both if neither is named";
 
