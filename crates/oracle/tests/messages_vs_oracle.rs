@@ -7,7 +7,7 @@ mod messages_common;
 
 use selvedge_oracle::messages::check::{MODES, Size};
 use selvedge_oracle::messages::fuzz::{Plan, fuzz};
-use selvedge_oracle::messages::generate::profile;
+use selvedge_oracle::messages::generate::{PROFILES, profile};
 
 /// Programs per profile: many of which all interleavings are enumerated, and some larger ones.
 const PLANS: [(u64, u64, Size); 2] =
@@ -28,6 +28,12 @@ fn agree(name: &str) {
 macro_rules! profiles {
     ($($name:ident),* $(,)?) => {
         $(#[test] fn $name() { agree(stringify!($name)); })*
+
+        #[test]
+        fn every_profile_is_tried() {
+            let all: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+            assert_eq!(all, [$(stringify!($name)),*]);
+        }
     };
 }
 
@@ -37,7 +43,15 @@ profiles! {
     branches,
     choices,
     spawns,
+    tests,
+    links,
+    monitors,
+    signals,
     names,
-    tables,
+    timers,
     aliases,
+    tables,
+    queries,
+    ends,
+    everything,
 }
