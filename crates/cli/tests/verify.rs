@@ -1,6 +1,6 @@
 //! `selvedge verify` as a user meets it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn selvedge(directory: &Path, args: &[&str]) -> Output {
@@ -9,7 +9,7 @@ fn selvedge(directory: &Path, args: &[&str]) -> Output {
 
 fn example(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/schedules").join(name);
-    PathBuf::from(path).canonicalize().expect("the example exists").to_string_lossy().into_owned()
+    path.canonicalize().expect("the example exists").to_string_lossy().into_owned()
 }
 
 fn written(text: &str) -> (tempfile::TempDir, Output) {
