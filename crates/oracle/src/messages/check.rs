@@ -267,7 +267,13 @@ fn go_on_quietly(run: &mut Naive<ActorMachine>, quiet: bool) {
 fn actor(run: &Naive<ActorMachine>, who: &Who) -> Option<Actor> {
     Some(match who {
         Who::Process(path) => Actor::Process(run.process_at(&path.0)?),
-        Who::Channel(from, to) => Actor::Channel(Sender::Process(run.process_at(&from.0)?), run.process_at(&to.0)?),
+        Who::Channel(from, to) => {
+            let from = match actor(run, from)? {
+                Actor::Process(pid) | Actor::Channel(_, pid) => Sender::Process(pid),
+                Actor::Timer(timer) => Sender::Timer(timer),
+            };
+            Actor::Channel(from, run.process_at(&to.0)?)
+        }
         Who::Timer(owner, n) => Actor::Timer(Ref { owner: run.process_at(&owner.0)?, n: *n }),
     })
 }
