@@ -10,9 +10,11 @@
 //! | `ci.rs` | `ci`: format, lints, tidiness, tests, documentation |
 //! | `tidy.rs` | what `ci` checks about the source itself |
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
+//! | `bench_erlang.rs` | `bench erlang`: Erlang modules |
 //! | `bench_actors.rs` | `bench actors`: programs that pass messages against a peer |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
+//! | `bench_verify.rs` | `bench verify`: how long the verifier takes |
 //! | `bench_schedules.rs` | `bench schedules`: programs under their first safe schedule |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
@@ -23,11 +25,13 @@
 
 mod bench;
 mod bench_actors;
+mod bench_erlang;
 mod bench_graph;
 mod bench_rust;
 mod bench_schedules;
 mod bench_table;
 mod bench_trace;
+mod bench_verify;
 mod ci;
 mod demo;
 mod fuzz;
@@ -56,6 +60,7 @@ cargo xtask COMMAND
   bench [--instructions] [--repeat N] [NAME...]
                            benchmarks whose name contains NAME (all if none is given): counts, time,
                            executions per second, memory, and instructions per execution (valgrind)
+  bench erlang             Erlang modules: interleavings per second, start-up
   bench actors [NAME...]   programs that pass messages against TraceForge, which is fetched from crates.io
   bench graph [--full] [--limit SECONDS] [NAME...]
                            a table of the graph engine: executions of TruSt and its extensions, speed,
@@ -63,6 +68,8 @@ cargo xtask COMMAND
   bench rust [--limit SECONDS] [--write] [NAME...]
                            the Rust library against loom and shuttle, which are fetched from crates.io;
                            --write puts the table into benchmarks/rust.md
+  bench verify [NAME...]
+        how long the verifier takes to the first safe schedule and to the end
   bench schedules [--full] [NAME...]
                            native programs under their first safe schedule, and without it
   bench trace [--full] [--limit SECONDS] [NAME...]

@@ -16,7 +16,7 @@ fn classes_consist_of_linearizations() {
         for seed in 0..60 {
             let (program, _) = generate_sized(profile, 5_000_000 + seed, Size::Interleavings(400));
             for delivery in DELIVERIES {
-                let known = Known::with(&program, delivery, Size::Interleavings(2_000), false);
+                let known = Known::new(&program, delivery, Size::Interleavings(2_000));
                 let Some(mut known) = known else { continue };
                 if let Err(why) = known.check_linearizations() {
                     panic!("{}, seed {seed}, {delivery:?}: {why}\n{program}", profile.name);

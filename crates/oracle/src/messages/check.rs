@@ -119,13 +119,7 @@ pub struct Known {
 impl Known {
     /// Enumerates a program; none if it is too large.
     pub fn new(program: &Program, delivery: Delivery, size: Size) -> Option<Known> {
-        Known::with(program, delivery, size, EAGER_SPAWN)
-    }
-
-    /// The same, with processes that are created eagerly or not.
-    pub fn with(program: &Program, delivery: Delivery, size: Size, eager_spawn: bool) -> Option<Known> {
         let mut run = Naive::start(ActorMachine::new(program.clone()).ok()?, delivery);
-        run.eager_spawn = eager_spawn;
         let found = match size {
             Size::Interleavings(most) => interleavings(&mut run, most),
             Size::Prefixes(most) => classes(&mut run, most),
@@ -141,9 +135,6 @@ impl Known {
             .try_for_each(|equivalence| check_linearizations(&mut self.run, &self.found, equivalence))
     }
 }
-
-/// How the engine creates processes.
-const EAGER_SPAWN: bool = true;
 
 type Checked = Result<(), (Subject, String)>;
 
@@ -246,7 +237,7 @@ fn rerun(
     let depth = run.events.len();
     let mut result = Ok(());
     for (n, step) in schedule.steps.iter().enumerate() {
-        spawn_what_is_due(run);
+        go_on_quietly(run, schedule.quiet);
         let actor = actor(run, &step.who);
         let possible = |&actor: &Actor| run.enabled().iter().any(|&(who, most)| who == actor && step.choice < most);
         let Some(actor) = actor.filter(possible) else {
@@ -256,7 +247,7 @@ fn rerun(
         run.step(actor, step.choice);
     }
     let result = result.map(|()| {
-        spawn_what_is_due(run);
+        go_on_quietly(run, schedule.quiet);
         (key(run, equivalence), ending(run), run.enabled().is_empty())
     });
     while run.events.len() > depth {
@@ -265,8 +256,9 @@ fn rerun(
     result
 }
 
-fn spawn_what_is_due(run: &mut Naive<ActorMachine>) {
-    while let Some(pid) = run.spawns_now() {
+/// A quiet schedule leaves out that processes are created and end: it is done as soon as it can be.
+fn go_on_quietly(run: &mut Naive<ActorMachine>, quiet: bool) {
+    while let Some(pid) = run.goes_on_quietly().filter(|_| quiet) {
         run.step(Actor::Process(pid), 0);
     }
 }
@@ -275,7 +267,13 @@ fn spawn_what_is_due(run: &mut Naive<ActorMachine>) {
 fn actor(run: &Naive<ActorMachine>, who: &Who) -> Option<Actor> {
     Some(match who {
         Who::Process(path) => Actor::Process(run.process_at(&path.0)?),
-        Who::Channel(from, to) => Actor::Channel(Sender::Process(run.process_at(&from.0)?), run.process_at(&to.0)?),
+        Who::Channel(from, to) => {
+            let from = match actor(run, from)? {
+                Actor::Process(pid) | Actor::Channel(_, pid) => Sender::Process(pid),
+                Actor::Timer(timer) => Sender::Timer(timer),
+            };
+            Actor::Channel(from, run.process_at(&to.0)?)
+        }
         Who::Timer(owner, n) => Actor::Timer(Ref { owner: run.process_at(&owner.0)?, n: *n }),
     })
 }

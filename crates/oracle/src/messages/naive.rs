@@ -148,8 +148,6 @@ pub struct Naive<M: Machine> {
     pub machine: M,
     /// When things arrive.
     pub delivery: Delivery,
-    /// Whether processes are created right after what their parent did before, and nothing comes between.
-    pub eager_spawn: bool,
     pub(super) state: State,
     pub(super) signals: Vec<Rc<Signal<M>>>,
     payloads: Vec<M::Payload>,
@@ -185,15 +183,11 @@ impl<M: Machine> Naive<M> {
             saved: Vec::new(),
             numbers: HashMap::new(),
             paths: vec![Vec::new()],
-            eager_spawn: false,
         }
     }
 
     /// Everybody who can make a step, with the number of alternatives.
     pub fn enabled(&self) -> Vec<(Actor, u32)> {
-        if let Some(pid) = self.spawns_now() {
-            return vec![(Actor::Process(pid), 1)];
-        }
         let mut all = Vec::new();
         for (&pid, process) in &self.state.processes {
             let ready = if process.ended {
@@ -212,14 +206,13 @@ impl<M: Machine> Naive<M> {
         all
     }
 
-    /// A process that creates another before anything else happens.
-    pub fn spawns_now(&self) -> Option<Pid> {
-        let spawns = |pid: Pid| {
+    /// A process that lives and is about to create another, or to end: what an engine may leave out of its schedules.
+    pub fn goes_on_quietly(&self) -> Option<Pid> {
+        let quiet = |pid: Pid| {
             self.machine.status(pid) == Status::Ready
-                && matches!(self.machine.pending(pid), Op::Spawn { link: false, monitor: None })
+                && matches!(self.machine.pending(pid), Op::Spawn { link: false, monitor: None } | Op::Exit { .. })
         };
-        let mut alive = self.state.processes.iter().filter(|(_, process)| !process.ended && process.doomed.is_none());
-        alive.find(|&(&pid, _)| self.eager_spawn && spawns(pid)).map(|(&pid, _)| pid)
+        self.state.processes.keys().copied().find(|&pid| self.lives(pid) && quiet(pid))
     }
 
     /// In how many ways a process can perform its Op; 0 if it cannot.

@@ -9,9 +9,13 @@ use selvedge_oracle::messages::{ActorMachine, Delivery, Equivalence};
 struct Recorder(Vec<Schedule>);
 
 impl<M: Machine> Observer<M> for Recorder {
+    fn restart(&mut self) {
+        self.0.clear();
+    }
+
     fn execution(&mut self, trace: &Trace<M>, system: &System<M>) {
         let steps = trace.events().iter().map(|event| (system.roster.role(event.action.actor), event.action.choice));
-        self.0.push(Schedule::record(&system.roster, steps));
+        self.0.push(Schedule::record(&system.roster, system.quiet, steps));
     }
 }
 
