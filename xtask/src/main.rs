@@ -10,16 +10,19 @@
 //! | `ci.rs` | `ci`: format, lints, tidiness, tests, documentation |
 //! | `tidy.rs` | what `ci` checks about the source itself |
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
+//! | `bench_actors.rs` | `bench actors`: programs that pass messages against a peer |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
 //! | `bench_schedules.rs` | `bench schedules`: programs under their first safe schedule |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
+//! | `published.rs` | `published`: the loom tests of published crates; part of `test` |
 //! | `fuzz.rs` | `fuzz`: random programs against an oracle |
 //! | `shell.rs` | running programs |
 
 mod bench;
+mod bench_actors;
 mod bench_graph;
 mod bench_rust;
 mod bench_schedules;
@@ -28,6 +31,7 @@ mod bench_trace;
 mod ci;
 mod demo;
 mod fuzz;
+mod published;
 mod setup;
 mod shell;
 mod test;
@@ -42,12 +46,17 @@ cargo xtask COMMAND
   setup [--with NAMES]     install clang through apt if it is missing; NAMES are further packages,
                            separated by commas: csmith, clang-19, valgrind
   demo                     check a program with a bug and its repaired version
-  test [ARGS]              all tests; ARGS go to `cargo test`
+  test [ARGS]              all tests, and those of `published`; with ARGS, which go to `cargo test`, only
+                           the former
+  published [--limit SECONDS]
+                           the loom tests of published crates, which are fetched from crates.io, under
+                           the Rust library; at most so many seconds for each model
   ci                       format, lints, tidiness, tests, documentation
   tidy                     what ci checks about the source itself
   bench [--instructions] [--repeat N] [NAME...]
                            benchmarks whose name contains NAME (all if none is given): counts, time,
                            executions per second, memory, and instructions per execution (valgrind)
+  bench actors [NAME...]   programs that pass messages against TraceForge, which is fetched from crates.io
   bench graph [--full] [--limit SECONDS] [NAME...]
                            a table of the graph engine: executions of TruSt and its extensions, speed,
                            memory, and how that compares with a peer
@@ -77,6 +86,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "published" => published::run(rest),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(())

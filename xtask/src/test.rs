@@ -1,9 +1,9 @@
 //! `test`: all tests, and a summary.
 //!
 //! Tests explore hundreds of thousands of executions, so they run optimised; the assertions that are dear in daily use
-//! stay on (profile `checked`).
+//! stay on (profile `checked`). Then come the loom tests of published crates (`published.rs`).
 
-use crate::{Outcome, setup, shell};
+use crate::{Outcome, published, setup, shell};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Instant;
@@ -35,7 +35,11 @@ pub fn run(args: &[String]) -> Outcome {
     let Counts { programs, passed, failed } = counts;
     let seconds = start.elapsed().as_secs();
     println!("\n{passed} tests passed, {failed} failed, in {programs} test programs and {seconds} s");
-    if status.success() { Ok(()) } else { Err("some tests failed or could not be built".to_owned()) }
+    if !status.success() {
+        return Err("some tests failed or could not be built".to_owned());
+    }
+    // Arguments choose among the tests of the workspace.
+    if args.is_empty() { published::run(&[]) } else { Ok(()) }
 }
 
 impl Counts {

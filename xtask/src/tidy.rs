@@ -19,6 +19,8 @@ const AIM: usize = 600;
 const LIMIT: usize = 1000;
 /// Files that may contain `unsafe`, each with its reason.
 const UNSAFE: &[(&str, &str)] = &[
+    ("crates/actors/src/context.rs", "reaches the running process and its yielder through pointers"),
+    ("crates/actors/src/coroutine.rs", "abandons coroutines that catch what should make them unwind"),
     ("crates/selvedge/src/runtime.rs", "reaches the yielder of the running coroutine through a pointer"),
     ("crates/selvedge/src/coroutine.rs", "abandons coroutines without unwinding them, and looks at their stacks"),
     ("crates/selvedge/examples/table/main.rs", "runs the programs below"),

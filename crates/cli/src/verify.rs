@@ -72,7 +72,7 @@ impl Session<'_> {
     fn iterate(&mut self, verifier: &mut Verifier) -> Result<Ended, Failure> {
         loop {
             self.line.stage(&format!("verifying: {} nodes", verifier.art.nodes.len()));
-            match verifier.next(self.last.as_ref()) {
+            match verifier.next(self.last.as_ref(), self.args.complete) {
                 Ok(Yield::Done(verdict)) => return Ok(Ended::Verdict(verdict)),
                 Ok(Yield::Unsafe(counterexample)) => self.counterexample(verifier, &counterexample)?,
                 Ok(Yield::Safe(ivr)) => {

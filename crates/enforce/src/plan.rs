@@ -147,7 +147,9 @@ pub struct Plan {
 pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result<Plan, PlanError> {
     selvedge_schedule::fairness::admits_fairness(art)
         .map_err(|(thread, _)| PlanError::Unfair(art.threads[thread.index()].name.clone()))?;
-    let art = &independently_fair(art).map_err(|error| PlanError::TooLarge(error.to_string()))?;
+    // Changes between threads cost time: what is done in a row is done by one thread.
+    let stay = if options.level == Level::Opt2 { options.replicate as u32 } else { 0 };
+    let art = &independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
     let steps = resolved(module, art)?;
     let kinds: HashSet<StepKind> = steps.iter().flatten().map(|(_, kind)| *kind).collect();
     let barriers = kinds.contains(&StepKind::BarrierArrive) || kinds.contains(&StepKind::BarrierLeave);

@@ -58,6 +58,9 @@ fn lists(graph: &Graph) -> Option<String> {
             return Some(format!("the reads of {loc} are not listed in the order in which they were added"));
         }
     }
+    if graph.ids().filter(|&e| graph.event(e).order == Order::SeqCst).count() != graph.seq_cst_events() {
+        return Some("seq_cst events are counted wrong".to_owned());
+    }
     (listed != graph.len()).then(|| "not every event belongs to a thread".to_owned())
 }
 

@@ -16,8 +16,8 @@ use selvedge_ir::EntityRef;
 pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
     let loc = graph.event(w).loc;
     let could = |r: EventId| {
-        let elsewhere = in_place && waits(graph, r, w);
-        !graph.porf(r, w) && limit.is_none_or(|limit| r <= limit) && !elsewhere && !is_confirmation(graph, r)
+        let elsewhere = || in_place && waits(graph, r, w);
+        limit.is_none_or(|limit| r <= limit) && !graph.porf(r, w) && !elsewhere() && !is_confirmation(graph, r)
     };
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
@@ -36,11 +36,14 @@ pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: boo
 
 /// Whether a read confirms a speculative one. It is not revisited: it would read from another write than that one, and
 /// fail (section 3.3).
-fn is_confirmation(graph: &Graph, r: EventId) -> bool {
+pub fn is_confirmation(graph: &Graph, r: EventId) -> bool {
     let event = graph.event(r);
-    let before = &graph.thread(event.thread)[..event.index as usize - 1];
-    let partner = || before.iter().map(|&e| graph.event(e)).rfind(|e| e.speculative || e.confirms);
-    event.confirms && partner().is_some_and(|partner| partner.speculative && partner.loc == event.loc)
+    if !event.confirms {
+        return false;
+    }
+    let mut before = graph.thread(event.thread)[..event.index as usize - 1].iter().map(|&e| graph.event(e));
+    let partner = before.rfind(|e| e.speculative || e.confirms);
+    partner.is_some_and(|partner| partner.speculative && partner.loc == event.loc)
 }
 
 /// Whether a revisit of `r` by the newest event, a speculative read, may be made.
@@ -73,5 +76,6 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
     let location = graph.location(event.loc);
     let newest = location.co[graph.position_of(write) as usize..].iter().all(|&x| !previous(x));
     let revisited = |&r: &EventId| (graph.event(r).base == e || graph.event(r).primary == e) && previous(r);
-    newest && !location.reads.iter().any(revisited)
+    // Of reads, only speculative ones are what others wait for.
+    newest && (event.is_read() && !event.speculative || !location.reads.iter().any(revisited))
 }

@@ -99,6 +99,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     untold: [u64; 2],
     /// Others who explore the same program.
     crew: Option<&'a Crew>,
+    /// After so many full graphs since the last start it stops.
+    budget: Option<u64>,
     model: PhantomData<Mo>,
 }
 
@@ -127,6 +129,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             reached: None,
             untold: [0; 2],
             crew: None,
+            budget: None,
             model: PhantomData,
         }
     }
@@ -337,6 +340,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 }
             }
         }
-        self.session.ended(ended, graph.len())
+        self.session.ended(ended, graph.len())?;
+        let graphs = self.session.result.complete + self.session.result.blocked;
+        if self.budget.is_some_and(|budget| graphs >= budget) { Err(Over) } else { Ok(()) }
     }
 }

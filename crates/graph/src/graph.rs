@@ -7,7 +7,7 @@
 use crate::clocks::{Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE};
 use crate::request::{self, Role};
-use selvedge_ir::EntityRef;
+use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
 
 /// What a graph knows of a location.
@@ -54,6 +54,8 @@ pub struct Graph {
     births: Vec<EventId>,
     locations: Vec<Location>,
     changes: Vec<Change>,
+    /// How many events are `seq_cst`.
+    seq_cst: usize,
     /// The events that the machine has to execute to be where the threads of this graph are, in an order in which
     /// writes come before the reads that read from them. A read-modify-write is there once, as its write.
     pub executed: Vec<EventId>,
@@ -64,6 +66,12 @@ impl Graph {
     #[inline]
     pub fn len(&self) -> usize {
         self.events.len()
+    }
+
+    /// How many events are `seq_cst`.
+    #[inline]
+    pub fn seq_cst_events(&self) -> usize {
+        self.seq_cst
     }
 
     /// Whether there are no events.
@@ -210,6 +218,7 @@ impl Graph {
             _ => {}
         }
         self.threads[event.thread.index()].push(e);
+        self.seq_cst += usize::from(event.order == Order::SeqCst);
         self.events.push(event);
         self.refresh(e);
         e
@@ -231,7 +240,7 @@ impl Graph {
             confirms: false,
             role: Role::Memory,
             choice: 0,
-            order: selvedge_ir::Order::Plain,
+            order: Order::Plain,
             loc: LocId::new(0),
             value: 0,
             rf: NONE,
@@ -330,11 +339,13 @@ impl Graph {
     }
 
     /// The flags of an event that depend on what it reads.
-    pub fn set_flags(&mut self, e: EventId, exclusive: bool, blocked: bool, order: selvedge_ir::Order) {
+    pub fn set_flags(&mut self, e: EventId, exclusive: bool, blocked: bool, order: Order) {
         let event = &mut self.events[e.index()];
         event.exclusive = exclusive;
         event.blocked = blocked;
         if event.order != order {
+            self.seq_cst -= usize::from(event.order == Order::SeqCst);
+            self.seq_cst += usize::from(order == Order::SeqCst);
             event.order = order;
             self.refresh(e);
         }
@@ -386,6 +397,7 @@ impl Graph {
             }
             let popped = self.threads[event.thread.index()].pop();
             debug_assert_eq!(popped, Some(e), "the newest event is the last of its thread");
+            self.seq_cst -= usize::from(event.order == Order::SeqCst);
             self.events.pop();
         }
         self.clocks.truncate(len);
@@ -401,6 +413,8 @@ impl Graph {
     fn take_back(&mut self, changes: u32) {
         while self.changes.len() > changes as usize {
             let Change { read, before } = self.changes.pop().expect("the list is longer than `changes`");
+            self.seq_cst -= usize::from(self.events[read.index()].order == Order::SeqCst);
+            self.seq_cst += usize::from(before.order == Order::SeqCst);
             self.events[read.index()] = before;
             self.refresh(read);
         }
@@ -439,6 +453,7 @@ impl Graph {
             }
             event.executed = 0;
             event.changes = 0;
+            into.seq_cst += usize::from(event.order == Order::SeqCst);
             into.clocks.copy(&self.clocks, e);
             into.threads[event.thread.index()].push(name);
             match event.kind {
@@ -507,6 +522,7 @@ impl Graph {
     /// Forgets all events.
     pub fn clear(&mut self) {
         self.events.clear();
+        self.seq_cst = 0;
         self.clocks.clear();
         self.threads.iter_mut().for_each(Vec::clear);
         self.births.fill(NONE);

@@ -3,8 +3,12 @@
 //! Every entry of a list of what is left to explore, together with its graph, is a piece of work of its own: nobody needs
 //! to know what the others do. A worker that has nothing to do says so, and one that has plenty gives the oldest entry of
 //! its oldest graph away, with a copy of that graph; what is old is large. So counts do not depend on the number of
-//! workers. (Where a reduction is left out for a location, and the exploration starts again, it depends on who noticed
-//! what first for how many locations that is: then the number of executions that are blocked in vain may differ.)
+//! workers.
+//!
+//! Where a reduction has to be left out for a location, the exploration starts again, and for how many locations that is
+//! depends on what is noticed first. So one worker alone finds that out: it explores, and starts again if need be, until it
+//! has visited many graphs without having to. Then all workers start with what it knows. If that turns out not to be
+//! enough, one worker alone goes further.
 //!
 //! Each worker has a machine of its own. Machines number threads in the order in which they first meet them, and a
 //! graph is meaningful to machines with the same numbers only: a parcel carries the paths of its threads, and a worker
@@ -54,7 +58,7 @@ pub(crate) struct Crew {
     restart: AtomicBool,
     /// Why everybody stops: numbers of threads differ.
     strangers: AtomicBool,
-    habits: Mutex<FxHashMap<Addr, Habits>>,
+    habits: FxHashMap<Addr, Habits>,
     executions: AtomicU64,
     blocked: AtomicU64,
 }
@@ -69,7 +73,7 @@ impl Crew {
             stop: Arc::default(),
             restart: AtomicBool::new(false),
             strangers: AtomicBool::new(false),
-            habits: Mutex::new(habits),
+            habits,
             executions: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
         }
@@ -120,21 +124,15 @@ impl Crew {
         self.changed.notify_all();
     }
 
-    /// What was explored counts no longer: everybody stops, and starts again with what is known now.
-    pub fn start_again(&self, habits: impl Iterator<Item = (Addr, Habits)>) {
-        let mut known = self.habits.lock().unwrap_or_else(PoisonError::into_inner);
-        for (addr, habits) in habits {
-            known.entry(addr).or_default().merge(habits);
-        }
-        drop(known);
+    /// What was explored counts no longer: everybody stops.
+    pub fn start_again(&self) {
         self.restart.store(true, Ordering::Relaxed);
         self.stop();
     }
 
-    /// What is known of a location.
+    /// What is known of a location from the start.
     pub fn habits(&self, addr: Addr) -> Habits {
-        let known = self.habits.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&addr).copied().unwrap_or_default()
+        self.habits.get(&addr).copied().unwrap_or_default()
     }
 
     /// Counts complete and blocked executions; how many there are now.
@@ -151,21 +149,62 @@ pub fn explore_parallel<M: Machine>(
     jobs: usize,
     progress: &mut dyn FnMut(&Progress),
 ) -> Exploration {
-    let mut habits = FxHashMap::default();
+    let (mut habits, mut notes) = (FxHashMap::default(), Vec::new());
+    let mut graphs = GRAPHS_ALONE;
     loop {
         let crew = Crew::new(jobs, habits);
-        let mut results = run_crew(make, options, &crew, progress);
+        let results = run_crew(make, options, &crew, progress);
         if crew.strangers.load(Ordering::Relaxed) {
             let mut alone = crate::explore(make(), options, progress);
             alone.notes.push("one job instead of several: threads come into being in different orders".to_owned());
             return alone;
         }
-        if crew.restart.load(Ordering::Relaxed) && !results.iter().any(|result| is_over(result, options)) {
-            habits = crew.habits.into_inner().unwrap_or_else(PoisonError::into_inner);
-            continue;
+        if !crew.restart.load(Ordering::Relaxed) || results.iter().any(|result| is_over(result, options)) {
+            let known = Exploration { notes, ..Exploration::default() };
+            return results.into_iter().fold(known, merge);
         }
-        let first = results.remove(0);
-        return results.into_iter().fold(first, merge);
+        match explore_alone(make(), options, graphs, progress) {
+            Alone::Over(result) => return *result,
+            Alone::Stopped(known, said) => (habits, notes) = (known, said),
+        }
+        graphs *= 8;
+    }
+}
+
+/// So many graphs one worker visits without having to start again before the others join it.
+const GRAPHS_ALONE: u64 = 2_000;
+
+/// What one worker has come to.
+enum Alone {
+    /// The end.
+    Over(Box<Exploration>),
+    /// A number of graphs; with what it knows of locations, and what is to be said about that.
+    Stopped(FxHashMap<Addr, Habits>, Vec<String>),
+}
+
+/// Explores until so many graphs have been visited without having to start again.
+fn explore_alone<M: Machine>(
+    mut machine: M,
+    options: &Options,
+    graphs: u64,
+    progress: &mut dyn FnMut(&Progress),
+) -> Alone {
+    let mut observer = crate::OnProgress(progress);
+    let mut session = Session::new(&options.limits, &mut observer);
+    if machine.start().is_err() {
+        unreachable!("other machines for the same program have been started");
+    }
+    let stopped = match options.model {
+        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, &mut session, None).run_for(graphs),
+        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, &mut session, None).run_for(graphs),
+        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, &mut session, None).run_for(graphs),
+        MemoryModel::Rc11 => {
+            Explorer::<M, models::rc11::Rc11>::new(machine, options, &mut session, None).run_for(graphs)
+        }
+    };
+    match stopped {
+        Some(habits) => Alone::Stopped(habits, session.result.notes),
+        None => Alone::Over(Box::new(session.result)),
     }
 }
 

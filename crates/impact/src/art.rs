@@ -89,6 +89,8 @@ pub struct Node {
     pub dead_end: bool,
     /// The node that covers it.
     pub covered_by: Option<NodeId>,
+    /// Whether the covering closes an unfair cycle: then it counts for what can go wrong, but not for schedules.
+    pub unfairly: bool,
     /// The nodes that it covers.
     pub covers: Vec<NodeId>,
     /// How far it is from the root.

@@ -8,7 +8,10 @@
 //!    expanded at v and is skipped at w is added to I, at w, where it must not be skipped.
 //! 3. A node whose path is not feasible covers no other one whose path is: it would lead the exploration astray. It is itself
 //!    looked at when everything else is done, and may then be covered by nodes that were made later.
-//! 4. Instead of all simple cycles, strongly connected parts without the edges of one thread are looked at, for each
+//! 4. A loop of one thread alone is unfair, and without coverings it is unwound without end. When everything is to be looked
+//!    at and a safe schedule is there already, such a covering is added all the same, as *unfair*: what can go wrong
+//!    behind v can go wrong behind w. No schedule goes over it.
+//! 5. Instead of all simple cycles, strongly connected parts without the edges of one thread are looked at, for each
 //!    thread: an infinite execution that stays in such a part never schedules that thread (`fairness.rs`).
 
 use crate::art::NodeId;
@@ -25,17 +28,32 @@ impl Verifier {
     /// Function Close(v).
     pub(crate) fn close(&mut self, v: NodeId) -> Result<bool, Halt> {
         let candidates = self.candidates(v);
-        // Line 11: φ(v) ⇒ φ(w), as the labels are.
+        let mut unfair = Vec::new();
+        // Line 11: φ(v) ⇒ φ(w), as the labels are, and fairness.
         for &w in &candidates {
-            if self.label_implied(v, w) && self.covering_is_fair(v, w) {
-                self.cover(v, w);
+            if !self.label_implied(v, w) {
+                continue;
+            }
+            if self.covering_is_fair(v, w) {
+                self.cover(v, w, false);
+                return Ok(true);
+            }
+            unfair.push(w);
+        }
+        for &w in candidates.iter().take(FORCED) {
+            if !self.covering_is_fair(v, w) {
+                unfair.push(w);
+            } else if self.force(v, w)? {
+                self.cover(v, w, false);
                 return Ok(true);
             }
         }
-        for &w in candidates.iter().take(FORCED) {
-            if self.covering_is_fair(v, w) && self.force(v, w)? {
-                self.cover(v, w);
-                return Ok(true);
+        if self.unfair_coverings {
+            for w in unfair {
+                if self.label_implied(v, w) || self.force(v, w)? {
+                    self.cover(v, w, true);
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
@@ -84,13 +102,15 @@ impl Verifier {
     }
 
     /// Lines 12-15: v ▷ w.
-    fn cover(&mut self, v: NodeId, w: NodeId) {
+    fn cover(&mut self, v: NodeId, w: NodeId, unfairly: bool) {
         self.art.nodes[v].covered_by = Some(w);
+        self.art.nodes[v].unfairly = unfairly;
         self.art.nodes[w].covers.push(v);
         // Line 13: what v or a node below it covered is no longer covered.
         for y in self.art.subtree(v) {
             for x in std::mem::take(&mut self.art.nodes[y].covers) {
                 self.art.nodes[x].covered_by = None;
+                self.art.nodes[x].unfairly = false;
                 self.work.push(x);
             }
         }

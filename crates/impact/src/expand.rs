@@ -1,7 +1,12 @@
 //! Expand, Expand_Thread, Schedule_Thread, Skip (algorithms 2 and 5 of the paper).
 //!
-//! Deviation: Schedule_Thread passes over threads that are not active, and if all active ones are to be skipped, it takes
-//! one of them all the same: more than necessary may always be explored.
+//! Deviations:
+//!
+//! 1. Schedule_Thread passes over threads that are not active, and if all active ones are to be skipped, it takes one of
+//!    them all the same: more than necessary may always be explored.
+//! 2. Behind a back jump, it does not take the next thread by number but the one that has waited longest. As long as all
+//!    are enabled, that is the same; but a thread that was disabled when its turn came does not wait for a whole round,
+//!    which would close an unfair cycle.
 
 use crate::art::NodeId;
 use crate::program::{LocationId, ThreadId, TransitionId};
@@ -34,20 +39,32 @@ impl Verifier {
         self.work.extend(made);
     }
 
-    /// Function Schedule_Thread(v): round robin, switching at a back jump.
+    /// Function Schedule_Thread(v): the same thread again, or behind a back jump the one that has waited longest.
     pub(crate) fn schedule_thread(&self, v: NodeId) -> Option<ThreadId> {
-        let count = self.program.threads.len();
-        let first = match self.art.nodes[v].parent {
-            None => 0,
-            Some(edge) if self.program.transitions[edge.transition].back_jump => (edge.thread.index() + 1) % count,
-            Some(edge) => edge.thread.index(),
+        let mut open: Vec<ThreadId> = self.program.threads.keys().collect();
+        open.retain(|&t| {
+            self.is_active(v, t) && !self.art.nodes[v].expanded.has(t) && !self.art.nodes[v].unsure.has(t)
+        });
+        let last = self.last_turns(v);
+        let same = match self.art.nodes[v].parent {
+            Some(edge) if !self.program.transitions[edge.transition].back_jump => Some(edge.thread),
+            _ => None,
         };
-        let in_turn = (0..count).map(|n| ThreadId::new((first + n) % count));
-        let open: Vec<ThreadId> = in_turn
-            .filter(|&t| self.is_active(v, t) && !self.art.nodes[v].expanded.has(t) && !self.art.nodes[v].unsure.has(t))
-            .collect();
+        open.sort_by_key(|&t| (Some(t) != same, last[t.index()], t));
         let wanted = open.iter().find(|&&t| !self.skip(v, t));
         wanted.or(open.first()).copied()
+    }
+
+    /// When each thread has moved last on the way to a node; 0 if never.
+    fn last_turns(&self, v: NodeId) -> Vec<usize> {
+        let mut last = vec![0; self.program.threads.len()];
+        for node in self.art.upwards(v) {
+            if let Some(edge) = self.art.nodes[node].parent {
+                let turn = &mut last[edge.thread.index()];
+                *turn = (*turn).max(self.art.nodes[node].depth);
+            }
+        }
+        last
     }
 
     /// Function Skip(v, T): whether T was as well scheduled before the last step, and need not be scheduled behind it.

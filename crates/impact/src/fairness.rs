@@ -42,7 +42,7 @@ impl Verifier {
                 return true;
             }
             let data = &self.art.nodes[node];
-            todo.extend(&data.covers);
+            todo.extend(data.covers.iter().filter(|&&x| !self.art.nodes[x].unfairly));
             if let Some(edge) = data.parent
                 && edge.thread != thread
             {
@@ -63,7 +63,9 @@ impl Verifier {
             }
             let data = &self.art.nodes[node];
             if let Some(by) = data.covered_by {
-                todo.push(by);
+                if !data.unfairly {
+                    todo.push(by);
+                }
                 continue;
             }
             todo.extend(data.children.iter().copied().filter(|&child| {

@@ -8,7 +8,9 @@
 //!
 //! 1. An iteration that was cut short by a counterexample leaves nodes unexplored; the next one starts with them.
 //! 2. Enabledness is checked before a covering is looked for: definition 28 asks for it behind covered nodes as well.
-//! 3. A result is yielded only if it permits more than the one before.
+//! 3. With unfair coverings (`close.rs`), that no schedule is left does not mean that there is none. They are then taken
+//!    back, and the search goes on.
+//! 4. A result is yielded only if it permits more than the one before.
 
 use crate::art::{Finding, NodeId};
 use crate::enabledness::Step;
@@ -60,12 +62,18 @@ enum Status {
 
 impl Verifier {
     /// Function Main, up to the next thing that is yielded. `last` is the last safe result.
-    pub fn next(&mut self, last: Option<&Ivr>) -> Result<Yield, Halt> {
+    /// If everything is to be looked at (`complete`), loops of one thread alone are not unwound any more once there is a
+    /// safe result.
+    pub fn next(&mut self, last: Option<&Ivr>, complete: bool) -> Result<Yield, Halt> {
+        self.unfair_coverings = complete && last.is_some();
         loop {
             // Alg. 1, l. 3.
             match self.iteration()? {
                 // Lines 4-5 and 11-16.
-                Status::NoProgress => return Ok(Yield::Done(self.verdict())),
+                Status::NoProgress => match self.verdict() {
+                    Verdict::Unsafe if self.take_back_unfair_coverings() => self.unfair_coverings = false,
+                    verdict => return Ok(Yield::Done(verdict)),
+                },
                 // Lines 6-7.
                 Status::Counterexample(counterexample) => return Ok(Yield::Unsafe(counterexample)),
                 // Lines 8-10.
@@ -78,6 +86,13 @@ impl Verifier {
                 }
             }
         }
+    }
+
+    /// Whether there were any.
+    fn take_back_unfair_coverings(&mut self) -> bool {
+        let unfair: Vec<NodeId> = self.art.nodes.keys().filter(|&v| self.art.nodes[v].unfairly).collect();
+        unfair.iter().for_each(|&v| self.uncover(v));
+        !unfair.is_empty()
     }
 
     /// Lines 11-16.

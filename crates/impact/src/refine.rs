@@ -147,6 +147,7 @@ impl Verifier {
     pub(crate) fn uncover(&mut self, w: NodeId) {
         if let Some(by) = self.art.nodes[w].covered_by.take() {
             self.art.nodes[by].covers.retain(|&x| x != w);
+            self.art.nodes[w].unfairly = false;
         }
     }
 }

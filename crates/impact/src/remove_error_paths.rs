@@ -60,7 +60,7 @@ impl Verifier {
             return false;
         }
         if let Some(by) = data.covered_by {
-            return good[by];
+            return good[by] && !data.unfairly;
         }
         self.is_terminal(node) || data.expanded.iter().any(|thread| self.is_permitted(node, thread, good))
     }

@@ -58,6 +58,8 @@ pub struct Verifier {
     pub(crate) at_locations: FxHashMap<Vec<LocationId>, Vec<NodeId>>,
     /// Instances of inputs: which input, and how many of it the path has taken before.
     pub(crate) instances: FxHashMap<(Symbol, u32), Symbol>,
+    /// Whether a covering may be unfair: everything is to be looked at, and there is a safe schedule already.
+    pub(crate) unfair_coverings: bool,
     /// Nodes that were left over by an iteration, to be looked at by a later one whatever is known about the step to them.
     pub(crate) late: FxHashSet<NodeId>,
 }
@@ -75,6 +77,7 @@ impl Verifier {
             unsure: Default::default(),
             dead_end: false,
             covered_by: None,
+            unfairly: false,
             covers: Vec::new(),
             depth: 0,
             finding: None,
@@ -92,6 +95,7 @@ impl Verifier {
             not_skipped: FxHashSet::default(),
             at_locations: FxHashMap::default(),
             instances: FxHashMap::default(),
+            unfair_coverings: false,
             late: FxHashSet::default(),
         };
         verifier.add(root);
@@ -154,6 +158,7 @@ impl Verifier {
             unsure: Default::default(),
             dead_end: false,
             covered_by: None,
+            unfairly: false,
             covers: Vec::new(),
             depth,
             finding: None,

@@ -20,6 +20,8 @@ pub enum Cell {
     Links(Pid),
     /// The set of those of them that have ended.
     Left(Pid),
+    /// Whether the first has been told by a link that the second has ended.
+    Told(Pid, Pid),
     /// Whether a monitor is there.
     Monitor(Ref),
     /// Whether an alias is active.
@@ -84,37 +86,111 @@ pub struct Act<M: Machine> {
     pub arrival: Option<Arrival<M>>,
     /// The receive that it was.
     pub received: Option<Received<M>>,
-    /// The flush that it was.
-    pub flush: Option<Flush>,
-    /// Whom it has ended, or would have ended if that had not ended before.
-    pub kills: Option<Pid>,
-    /// Whose mailbox it has looked at without taking anything.
-    pub counts: Option<Pid>,
-    /// Other things.
-    pub touched: SmallVec<[(Cell, Touch); 2]>,
-    /// What a shared operation has touched.
-    pub effect: Option<M::Effect>,
+    /// What else than messages it is about: most steps are about nothing else.
+    rest: Option<Box<Rest<M>>>,
+}
+
+/// What a step has done other than with messages.
+struct Rest<M: Machine> {
+    flush: Option<Flush>,
+    kills: Option<Pid>,
+    counts: Option<Pid>,
+    touched: SmallVec<[(Cell, Touch); 2]>,
+    effect: Option<M::Effect>,
+}
+
+/// What else than messages a step is about, in short.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Special {
+    /// It touches cells or has an effect: matters to others of this kind.
+    pub touches: bool,
+    /// It ends a process or looks at a mailbox: matters to all.
+    pub looks: bool,
 }
 
 impl<M: Machine> Default for Act<M> {
     fn default() -> Act<M> {
-        Act {
-            own: None,
-            arrival: None,
-            received: None,
-            flush: None,
-            kills: None,
-            counts: None,
-            touched: SmallVec::new(),
-            effect: None,
-        }
+        Act { own: None, arrival: None, received: None, rest: None }
     }
 }
 
 impl<M: Machine> Act<M> {
+    /// A step of a process that is about nothing but perhaps a receive.
+    pub fn of(own: Option<Pid>, received: Option<Received<M>>) -> Act<M> {
+        Act { own, received, ..Act::default() }
+    }
+
+    fn rest(&mut self) -> &mut Rest<M> {
+        self.rest.get_or_insert_with(|| {
+            Box::new(Rest { flush: None, kills: None, counts: None, touched: SmallVec::new(), effect: None })
+        })
+    }
+
     /// Notes that a cell was touched.
     pub fn touch(&mut self, cell: Cell, touch: Touch) {
-        self.touched.push((cell, touch));
+        self.rest().touched.push((cell, touch));
+    }
+
+    /// Notes that it was a flush.
+    pub fn flushes(&mut self, flush: Flush) {
+        self.rest().flush = Some(flush);
+    }
+
+    /// Notes that it has doomed a process.
+    pub fn ends(&mut self, pid: Pid) {
+        self.rest().kills = Some(pid);
+    }
+
+    /// Notes that it has looked at a mailbox.
+    pub fn looks_at(&mut self, pid: Pid) {
+        self.rest().counts = Some(pid);
+    }
+
+    /// Notes what a shared operation has touched.
+    pub fn affects(&mut self, effect: M::Effect) {
+        self.rest().effect = Some(effect);
+    }
+
+    /// The flush that it was.
+    #[inline]
+    pub fn flush(&self) -> Option<Flush> {
+        self.rest.as_ref().and_then(|rest| rest.flush)
+    }
+
+    /// Whom it has doomed.
+    #[inline]
+    pub fn kills(&self) -> Option<Pid> {
+        self.rest.as_ref().and_then(|rest| rest.kills)
+    }
+
+    /// Whose mailbox it has looked at without taking anything.
+    #[inline]
+    pub fn counts(&self) -> Option<Pid> {
+        self.rest.as_ref().and_then(|rest| rest.counts)
+    }
+
+    /// Other things that it has touched.
+    #[inline]
+    pub fn touched(&self) -> &[(Cell, Touch)] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.touched)
+    }
+
+    /// What a shared operation has touched.
+    #[inline]
+    pub fn effect(&self) -> Option<&M::Effect> {
+        self.rest.as_ref().and_then(|rest| rest.effect.as_ref())
+    }
+
+    /// Whether it is about nothing but messages.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.rest.is_none()
+    }
+
+    /// What else than messages it is about, in short.
+    pub fn special(&self) -> Special {
+        let touches = !self.touched().is_empty() || self.effect().is_some();
+        Special { touches, looks: self.kills().is_some() || self.counts().is_some() }
     }
 
     /// Whose mailbox something has come to.
@@ -130,11 +206,11 @@ impl<M: Machine> Act<M> {
         self.own == other.own
             && arrival(self) == arrival(other)
             && received(self) == received(other)
-            && self.flush == other.flush
-            && self.kills == other.kills
-            && self.counts == other.counts
-            && self.touched == other.touched
-            && self.effect == other.effect
+            && self.flush() == other.flush()
+            && self.kills() == other.kills()
+            && self.counts() == other.counts()
+            && self.touched() == other.touched()
+            && self.effect() == other.effect()
     }
 }
 

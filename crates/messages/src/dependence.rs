@@ -12,7 +12,7 @@
 //! | receive that timed out, arrival at that mailbox | the receive accepts it, and no flush comes between |
 //! | receive that took something, another arrival | never |
 //! | exit signal that ends `q`, any step of `q` itself | always |
-//! | two exit signals to `q` of which one ends it | always |
+//! | two exit signals to `q` of which one ends it and the other would have | always |
 //! | touches of the same cell | unless both read, or both change elements of a set |
 //! | shared operations | the front end says so |
 //! | query of a queue's length, arrival or receive there | always |
@@ -60,29 +60,33 @@ pub fn conflict<M: Machine>(machine: &M, observers: bool, (a, m): (&Act<M>, u32)
 /// Whether two steps conflict by something else than messages.
 #[inline]
 pub fn conflict_elsewhere<M: Machine>(machine: &M, a: &Act<M>, b: &Act<M>) -> bool {
+    if a.is_plain() && b.is_plain() {
+        return false;
+    }
     ends(a, b) || ends(b, a) || counts(a, b) || counts(b, a) || cells(a, b) || effects(machine, a, b)
 }
 
-/// Whether `a` ends the process whose step `b` is, or that `b` sends an exit signal to, too.
+/// Whether `a` ends the process whose step `b` is.
 #[inline]
 fn ends<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
-    a.kills.is_some() && (a.kills == b.own || a.kills == b.kills)
+    a.kills().is_some() && a.kills() == b.own
 }
 
 #[inline]
 fn counts<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
-    a.counts.is_some() && (a.counts == b.mailbox() || b.received.as_ref().is_some_and(|r| a.counts == Some(r.by)))
+    let takes = b.received.as_ref().is_some_and(|received| received.taken.is_some()) || b.flush().is_some();
+    a.counts().is_some() && (a.counts() == b.mailbox() || (takes && a.counts() == b.own))
 }
 
 #[inline]
 fn cells<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
     let commute = |x: Touch, y: Touch| x == y && x != Touch::Write;
-    a.touched.iter().any(|&(cell, x)| b.touched.iter().any(|&(other, y)| cell == other && !commute(x, y)))
+    a.touched().iter().any(|&(cell, x)| b.touched().iter().any(|&(other, y)| cell == other && !commute(x, y)))
 }
 
 #[inline]
 fn effects<M: Machine>(machine: &M, a: &Act<M>, b: &Act<M>) -> bool {
-    match (&a.effect, &b.effect) {
+    match (a.effect(), b.effect()) {
         (Some(a), Some(b)) => !machine.commute(a, b),
         _ => false,
     }
@@ -103,7 +107,7 @@ pub fn observed<M: Machine>(machine: &M, taker: &Received<M>, later: &Act<M>, li
 /// Whether `e`, which comes before `f`, only reads what it conflicts with: then `f` does the same without it.
 pub fn only_reads<M: Machine>(e: &Act<M>, f: &Act<M>) -> bool {
     let reads = |&(cell, touch): &(_, Touch)| {
-        touch == Touch::Read || !f.touched.iter().any(|&(other, y)| cell == other && !(touch == y && y == Touch::Add))
+        touch == Touch::Read || !f.touched().iter().any(|&(other, y)| cell == other && !(touch == y && y == Touch::Add))
     };
-    !ends(e, f) && !ends(f, e) && e.effect.is_none() && e.touched.iter().all(reads) && f.counts.is_none()
+    !ends(e, f) && !ends(f, e) && e.effect().is_none() && e.touched().iter().all(reads) && f.counts().is_none()
 }

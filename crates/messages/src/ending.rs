@@ -17,9 +17,14 @@ pub(crate) fn conclude<M: Machine>(
     bounded: bool,
     schedule: impl FnOnce() -> Schedule,
 ) -> Result<bool, Over> {
-    let pids = || (0..system.roster.processes()).map(Pid::new);
-    let stopped = pids().any(|pid| system.is_alive(pid) && system.machine.status(pid) == Status::Stopped);
-    let waiting: Vec<Pid> = pids().filter(|&pid| system.is_waiting(pid) && !system.machine.is_server(pid)).collect();
+    let (mut stopped, mut waiting) = (false, Vec::new());
+    for pid in (0..system.roster.processes()).map(Pid::new).filter(|&pid| system.is_alive(pid)) {
+        match system.machine.status(pid) {
+            Status::Stopped => stopped = true,
+            Status::Ready if !system.machine.is_server(pid) => waiting.push(pid),
+            _ => {}
+        }
+    }
     if stopped || bounded {
         return Ok(!bounded && waiting.is_empty());
     }
@@ -48,7 +53,7 @@ fn waits_for<M: Machine>(system: &System<M>, pid: Pid) -> (SourceSpan, String) {
     let name = system.machine.name(pid);
     let what = system.machine.waits_for(pid);
     let what = if what.is_empty() { "a message".to_owned() } else { what };
-    let there: Vec<String> = system.mailbox(pid).map(|message| system.machine.show_message(message)).collect();
+    let there: Vec<String> = system.mailbox(pid).map(|message| system.machine.show_refused(pid, message)).collect();
     let rest = match there.as_slice() {
         [] => "its mailbox is empty".to_owned(),
         there => format!("in its mailbox, and not accepted: {}", there.join(", ")),

@@ -22,8 +22,9 @@ use crate::reversal::{Known, Plan, observed, unobserved};
 use crate::roster::{Actor, Role};
 use crate::schedule::Schedule;
 use crate::session::{Observer, Over, Session};
+use crate::system::NONE;
 use crate::trace::{EventId, Race, Trace};
-use crate::weak_initials::{Fate, Initial, Passing, Sleeper, redundant, weak_initial};
+use crate::weak_initials::{Fate, Initial, Passing, Phase, Sleeper, redundant, weak_initial};
 use crate::{Machine, System};
 use selvedge_ir::EntityRef;
 use selvedge_machine::Stop;
@@ -41,6 +42,13 @@ struct Level {
     inherited: usize,
     /// Whether nothing was explored from here yet.
     fresh: bool,
+}
+
+/// How an exploration ended.
+#[derive(PartialEq, Eq)]
+enum Explored {
+    All,
+    Restart,
 }
 
 /// An exploration under way.
@@ -76,9 +84,35 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         }
     }
 
-    /// `Explore(⟨⟩, ⟨{⟨⟩}, ∅⟩)`.
+    /// Explores everything. Starts again when it turns out that somebody can notice ends.
     pub fn run(&mut self) -> Result<(), Over> {
+        while self.explore()? == Explored::Restart {
+            while self.system.depth() > 0 {
+                self.system.undo();
+                self.trace.pop();
+            }
+            let stop = self.system.notice();
+            self.tree = WakeupTree::default();
+            let root = self.tree.make(Action { actor: Actor::new(0), choice: 0, act: None });
+            self.levels.truncate(1);
+            self.levels[0] = Level { node: root, sleep: 0, inherited: 0, fresh: true };
+            self.sleeping.clear();
+            self.bounded.clear();
+            self.session.restart();
+            self.observer.restart();
+            if let Some(stop) = stop {
+                self.stopped(stop)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `Explore(⟨⟩, ⟨{⟨⟩}, ∅⟩)`.
+    fn explore(&mut self) -> Result<Explored, Over> {
         loop {
+            if self.system.noticed {
+                return Ok(Explored::Restart);
+            }
             let level = self.levels.last().expect("the empty prefix is never left");
             let (node, fresh) = (level.node, level.fresh);
             let next = match self.tree.first_child(node) {
@@ -88,7 +122,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             };
             match next {
                 Some(child) => self.advance(child)?,
-                None if !self.backtrack() => return Ok(()),
+                None if !self.backtrack() => return Ok(Explored::All),
                 None => {}
             }
         }
@@ -114,7 +148,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// What a step does that chooses: nothing that others notice.
     fn choice_of(&self, actor: Actor) -> Act<M> {
         match self.system.roster.role(actor) {
-            Role::Process(pid) => Act { own: Some(pid), ..Act::default() },
+            Role::Process(pid) => Act::of(Some(pid), None),
             _ => Act::default(),
         }
     }
@@ -170,9 +204,10 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         let (start, end) = (level.sleep, self.sleeping.len());
         let passing = Passing { action, at: self.trace.len() as u32 - 1, source };
         for n in start..end {
-            let mut sleeper = self.sleeping[n].clone();
-            match sleeper.pass(&self.system.machine, self.trace.observers, &passing) {
-                Fate::Sleeps => self.sleeping.push(sleeper),
+            let Sleeper { action: sleeper, phase } = &self.sleeping[n];
+            let mut phase = *phase;
+            match phase.pass(sleeper, &self.system.machine, self.trace.observers, &passing) {
+                Fate::Sleeps => self.sleeping.push(Sleeper { action: sleeper.clone(), phase }),
                 Fate::Woken => {}
                 Fate::Redundant => debug_assert!(false, "what is inserted into a wakeup tree is not redundant"),
             }
@@ -218,7 +253,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             },
         };
         let sleep = self.sleep(e.index());
-        if possible && !redundant(&self.system.machine, self.trace.observers, sleep, &plan.v) {
+        if possible && !redundant(&self.system.machine, self.trace.observers, sleep, &plan.sequence(&self.trace)) {
             self.insert(e.index(), &mut plan); // l. 12
         }
         self.plan = plan;
@@ -227,18 +262,20 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// Goes back and finds out what the last step of the sequence does, and whether it is possible at all.
     fn probe(&mut self, e: EventId, plan: &mut Plan<M>) -> bool {
         let (last, others) = plan.v.split_last().expect("a sequence that reverses a race is not empty");
-        let actor = last.action.actor;
+        let actor = self.trace.event(EventId::new(last.event as usize)).action.actor;
         while self.system.depth() > e.index() {
             self.system.undo();
         }
         for planned in others {
-            self.system.step(planned.action.actor, planned.action.choice);
+            let event = self.trace.event(EventId::new(planned.event as usize));
+            self.system.step(event.action.actor, event.action.choice);
         }
         let possible = self.system.enabled(actor);
         if possible {
             let alternatives = self.system.alternatives(actor);
             let stepped = self.system.step(actor, 0);
-            plan.revise(stepped.act, if alternatives > 1 { ANY } else { 0 }, stepped.source);
+            let choice = if alternatives > 1 { ANY } else { 0 };
+            plan.revise(&self.trace, stepped.act, choice, stepped.source);
         }
         while self.system.depth() > e.index() {
             self.system.undo();
@@ -252,21 +289,21 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// `insert_[E'](v, wut(E'))`.
     fn insert(&mut self, level: usize, plan: &mut Plan<M>) {
         let (machine, observers) = (&self.system.machine, self.trace.observers);
-        let v = &mut plan.v;
         let mut node = self.levels[level].node;
         'descend: loop {
             let mut next = self.tree.first_child(node);
             while let Some(child) = next {
-                let sleeper = Sleeper::new(self.tree.action(child).clone(), level as u32);
-                match weak_initial(machine, observers, sleeper, v) {
+                let branch = self.tree.action(child);
+                let phase = Phase::new(branch, level as u32);
+                match weak_initial(machine, observers, branch, phase, &plan.sequence(&self.trace)) {
                     Initial::No => next = self.tree.next_sibling(child),
                     Initial::NotIn => return,
                     Initial::At(index) => {
-                        let removed = v.remove(index);
+                        let removed = plan.v.remove(index);
                         // What it has brought is now there before everything that follows.
-                        v.iter_mut().filter(|p| p.source == removed.at).for_each(|p| p.source = crate::system::NONE);
+                        plan.v.iter_mut().filter(|p| p.source == removed.at).for_each(|p| p.source = NONE);
                         node = child;
-                        if v.is_empty() || self.tree.first_child(node).is_none() {
+                        if plan.v.is_empty() || self.tree.first_child(node).is_none() {
                             return;
                         }
                         continue 'descend;
@@ -275,8 +312,9 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             }
             break;
         }
-        for planned in v.drain(..) {
-            node = self.tree.add_child(node, planned.action);
+        let sequence = plan.sequence(&self.trace);
+        for planned in sequence.v {
+            node = self.tree.add_child(node, sequence.action(planned).clone());
         }
     }
 
@@ -315,5 +353,9 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
 /// The present execution, written down.
 pub(crate) fn schedule<M: Machine>(system: &System<M>, trace: &Trace<M>) -> Schedule {
     let role = |actor| system.roster.role(actor);
-    Schedule::record(&system.roster, trace.events().iter().map(|e| (role(e.action.actor), e.action.choice)))
+    Schedule::record(
+        &system.roster,
+        system.quiet,
+        trace.events().iter().map(|e| (role(e.action.actor), e.action.choice)),
+    )
 }

@@ -14,14 +14,17 @@
 //! | `weak_initials.rs` | weak initials and redundancy |
 //! | `explorer.rs` | Algorithm 1 |
 //! | `ending.rs`, `session.rs` | what executions mean; results and limits |
-//! | `schedule.rs` | executions written down |
+//! | `schedule.rs`, `replay.rs` | executions written down, and run again |
+//! | `chart.rs` | message sequence charts |
 
 pub mod act;
+pub mod chart;
 pub mod dependence;
 mod ending;
 mod explorer;
 pub mod machine;
 pub mod op;
+pub mod replay;
 pub mod reversal;
 pub mod roster;
 pub mod schedule;
@@ -46,9 +49,9 @@ use session::Session;
 /// Explores a program.
 pub fn explore<M: Machine>(machine: M, options: &Options, observer: &mut dyn Observer<M>) -> Exploration {
     let mut session = Session::new(options);
-    let (system, stop) = System::start(machine, options.delivery);
+    let (system, stop) = System::start_with(machine, options.delivery, Default::default(), true);
     if let Some(stop) = stop
-        && session.stopped(stop, Schedule::default).is_err()
+        && session.stopped(stop, || Schedule::empty(true)).is_err()
     {
         return session.result;
     }

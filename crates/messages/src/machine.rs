@@ -100,6 +100,11 @@ pub trait Machine {
     /// A message in words.
     fn show_message(&self, message: &Message<Self>) -> String;
 
+    /// A message that a process does not accept, in words.
+    fn show_refused(&self, _pid: Pid, message: &Message<Self>) -> String {
+        self.show_message(message)
+    }
+
     /// An exit reason in words.
     fn show_reason(&self, reason: &Reason<Self::Reason>) -> String;
 

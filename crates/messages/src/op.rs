@@ -159,8 +159,7 @@ pub enum Info {
 
 /// What a process waits with. The outcome is [`Outcome::Done`] unless something else is said.
 pub enum Op<M: Machine + ?Sized> {
-    /// Creates a process; the front end knows what it runs. [`Outcome::Spawned`]. Nobody can tell when that happens, so it
-    /// is no step of its own unless there is a link or monitor.
+    /// Creates a process; the front end knows what it runs. [`Outcome::Spawned`].
     Spawn {
         /// Link with it, in the same step.
         link: bool,

@@ -5,40 +5,42 @@
 //! | `pre(E, e)` | the level of the event `e` |
 //! | `notdep(e, E)` | events after `e` that do not happen after it, to the end of `E` |
 //! | `notobs(e, e', E)` | events that happen after `e`, but are not the observer and do not happen after it |
-//! | `v = notdep(e, E).ê'.ê.(notobs(e, e', E) \ ê').ô` | [`observed`] |
+//! | `v = notdep(e, E).ê'.ê.(notobs(e, e', E) \ ê').ô` | [`observed`], which does not put `ô` last |
 //! | `v = notdep(e, E).ê'` | [`unobserved`] |
 //!
-//! In `v` every event does what it did in `E`, but for the last one: the observer takes `e'` instead of `e`, a receive that
+//! In `v` every event does what it did in `E`, but for one: the observer takes `e'` instead of `e`, a receive that
 //! took `e` times out, and of what else `e` has changed `e'` may find something different. The last is found out by
 //! trying (`explorer.rs`), unless `e` has changed nothing that `e'` depends on.
 
 use crate::Machine;
-use crate::act::{Act, Received};
+use crate::act::{Act, Action, Received};
 use crate::dependence::{conflict_elsewhere, only_reads};
 use crate::system::NONE;
 use crate::trace::{EventId, Trace};
-use crate::weak_initials::Planned;
+use crate::weak_initials::{Planned, Sequence};
 use selvedge_ir::EntityRef;
-use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// A sequence under construction.
 pub struct Plan<M: Machine> {
     /// The sequence.
-    pub v: Vec<Planned<M>>,
+    pub v: Vec<Planned>,
+    /// The last step, if it does something else than in the execution.
+    pub revised: Option<Action<M>>,
     /// Per event of the execution, its position in `pre(E, e).v`.
     at: Vec<u32>,
 }
 
 impl<M: Machine> Default for Plan<M> {
     fn default() -> Plan<M> {
-        Plan { v: Vec::new(), at: Vec::new() }
+        Plan { v: Vec::new(), revised: None, at: Vec::new() }
     }
 }
 
 impl<M: Machine> Plan<M> {
     fn clear(&mut self, trace: &Trace<M>) {
         self.v.clear();
+        self.revised = None;
         self.at.resize(trace.len(), NONE);
     }
 
@@ -48,50 +50,64 @@ impl<M: Machine> Plan<M> {
     }
 
     fn push(&mut self, trace: &Trace<M>, level: usize, f: EventId) {
-        let event = trace.event(f);
         let at = (level + self.v.len()) as u32;
         self.at[f.index()] = at;
-        let source = self.position(level, event.source);
-        self.v.push(Planned { action: event.action.clone(), at, source });
+        let source = self.position(level, trace.event(f).source);
+        self.v.push(Planned { event: f.index() as u32, at, source });
     }
 
-    fn notdep(&mut self, trace: &Trace<M>, e: EventId) {
+    /// Adds those events behind `e`.
+    #[inline]
+    fn push_all(&mut self, trace: &Trace<M>, e: EventId, is_meant: impl Fn(EventId) -> bool) {
         for f in (e.index() + 1..trace.len()).map(EventId::new) {
-            if !trace.happens_before(e, f) {
+            if is_meant(f) {
                 self.push(trace, e.index(), f);
             }
         }
     }
 
     /// Replaces what the last step does.
-    pub fn revise(&mut self, act: Act<M>, choice: u32, source: u32) {
+    pub fn revise(&mut self, trace: &Trace<M>, act: Act<M>, choice: u32, source: u32) {
         let last = self.v.last_mut().expect("a sequence that reverses a race is not empty");
-        last.action.act = Some(Rc::new(act));
-        last.action.choice = choice;
+        let actor = trace.event(EventId::new(last.event as usize)).action.actor;
+        self.revised = Some(Action { actor, choice, act: Some(Rc::new(act)) });
+        last.event = NONE;
         last.source = source;
+    }
+
+    /// The sequence.
+    pub fn sequence<'a>(&'a self, trace: &'a Trace<M>) -> Sequence<'a, M> {
+        Sequence { trace, v: &self.v, revised: self.revised.as_ref() }
     }
 }
 
 /// Alg. 1, l. 8: the sequence for a race that is observed by `o`.
+///
+/// Of all equivalent sequences this is the one in which the observer comes as early as possible: who sleeps is woken soon.
 pub fn observed<M: Machine>(trace: &Trace<M>, e: EventId, e2: EventId, o: EventId, plan: &mut Plan<M>) {
     let level = e.index();
     plan.clear(trace);
-    plan.notdep(trace, e);
+    // First what has to come before e' and o: of notdep(e, E), and of notobs(e, e', E) \ ê' behind e.
+    plan.push_all(trace, e, |f| {
+        !trace.happens_before(e, f) && (trace.happens_before(f, e2) || trace.happens_before(f, o))
+    });
     plan.push(trace, level, e2);
     plan.push(trace, level, e);
-    // notobs(e, e', E) \ ê'
-    for f in (level + 1..trace.len()).map(EventId::new) {
-        if f != e2 && trace.happens_before(e, f) && !trace.happens_before(o, f) {
-            plan.push(trace, level, f);
-        }
-    }
+    plan.push_all(trace, e, |f| f != o && f != e2 && trace.happens_before(e, f) && trace.happens_before(f, o));
     plan.push(trace, level, o);
     let source = plan.at[e2.index()];
     let taken = trace.event(e2).act().arrival.as_ref().map(|arrival| arrival.message.id);
     let act = trace.event(o).act();
     let received = act.received.as_ref().expect("the observer of a race is a receive");
     let choice = trace.event(o).action.choice;
-    plan.revise(with_taken(act, Received { taken, ..copy(received) }), choice, source);
+    plan.revise(trace, with_taken(act, Received { taken, ..copy(received) }), choice, source);
+    // Then what is left.
+    plan.push_all(trace, e, |f| {
+        f != e2
+            && !trace.happens_before(f, o)
+            && !trace.happens_before(o, f)
+            && (trace.happens_before(e, f) || !trace.happens_before(f, e2))
+    });
 }
 
 /// How much is known of a sequence.
@@ -107,13 +123,13 @@ pub enum Known {
 pub fn unobserved<M: Machine>(machine: &M, trace: &Trace<M>, e: EventId, e2: EventId, plan: &mut Plan<M>) -> Known {
     let level = e.index();
     plan.clear(trace);
-    plan.notdep(trace, e);
+    plan.push_all(trace, e, |f| !trace.happens_before(e, f));
     plan.push(trace, level, e2);
     let (first, second) = (trace.event(e).act(), trace.event(e2).act());
     if trace.event(e2).source == level as u32 {
         let received = second.received.as_ref().expect("what takes a message is a receive");
         let choice = trace.event(e2).action.choice;
-        plan.revise(with_taken(second, Received { taken: None, ..copy(received) }), choice, NONE);
+        plan.revise(trace, with_taken(second, Received { taken: None, ..copy(received) }), choice, NONE);
         return Known::All;
     }
     if !conflict_elsewhere(machine, first, second) || only_reads(first, second) {
@@ -129,5 +145,5 @@ fn copy<M: Machine>(received: &Received<M>) -> Received<M> {
 
 /// A receive that takes something else; it does nothing more.
 fn with_taken<M: Machine>(act: &Act<M>, received: Received<M>) -> Act<M> {
-    Act { own: act.own, received: Some(received), touched: SmallVec::new(), ..Act::default() }
+    Act::of(act.own, Some(received))
 }

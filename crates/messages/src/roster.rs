@@ -40,7 +40,9 @@ impl Path {
     pub fn parse(text: &str) -> Option<Path> {
         let mut numbers = text.split('.').map(|n| n.parse::<u32>().ok());
         (numbers.next()?? == 0).then_some(())?;
-        Some(Path(numbers.collect::<Option<Vec<u32>>>()?))
+        let path = Path(numbers.collect::<Option<Vec<u32>>>()?);
+        // Nobody has more children than that.
+        path.0.iter().all(|&n| (n as usize) < crate::system::MAX_PROCESSES).then_some(path)
     }
 }
 

@@ -2,10 +2,14 @@
 //!
 //! The text form is a list of steps: `0` is a step of the first process, `0.2` of its third child, `0.2>0` delivers from
 //! the one to the other, `0#3` fires the timer with the fourth reference of the first process; `/2` behind it takes the
-//! third alternative.
+//! third alternative. In front, behind `@`, come all processes in the order of their numbers, so that a program which
+//! compares processes does the same again. `!` in front of all says that ends of processes are steps of their own
+//! ([`System::quiet`]).
 
 use crate::roster::{Path, Role, Roster};
-use crate::{Machine, Ref, System};
+use crate::system::MAX_PROCESSES;
+use crate::{Machine, Pid, Ref, System};
+use selvedge_ir::EntityRef;
 use std::fmt;
 
 /// Who makes a step.
@@ -31,6 +35,10 @@ pub struct ScheduleStep {
 /// One execution.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
+    /// Whether the ends of processes are no steps of their own.
+    pub quiet: bool,
+    /// All processes but the first, in the order of their numbers.
+    pub processes: Vec<Path>,
     /// The steps.
     pub steps: Vec<ScheduleStep>,
 }
@@ -58,15 +66,39 @@ impl Who {
 
 impl Schedule {
     /// The schedule of these steps.
-    pub fn record(roster: &Roster, steps: impl Iterator<Item = (Role, u32)>) -> Schedule {
+    pub fn record(roster: &Roster, quiet: bool, steps: impl Iterator<Item = (Role, u32)>) -> Schedule {
         let steps = steps.map(|(role, choice)| ScheduleStep { who: Who::of(roster, role), choice });
-        Schedule { steps: steps.collect() }
+        let processes = (1..roster.processes()).map(|n| roster.path(Pid::new(n)).clone()).collect();
+        Schedule { quiet, processes, steps: steps.collect() }
+    }
+
+    /// The schedule without steps.
+    pub fn empty(quiet: bool) -> Schedule {
+        Schedule { quiet, ..Schedule::default() }
     }
 
     /// Reads what `Display` writes.
     pub fn parse(text: &str) -> Result<Schedule, String> {
-        let step = |word: &str| parse_step(word).ok_or_else(|| format!("`{word}` is no step of a schedule"));
-        Ok(Schedule { steps: text.split_whitespace().map(step).collect::<Result<_, _>>()? })
+        let mut schedule = Schedule::empty(true);
+        for word in text.split_whitespace() {
+            if word == "!" {
+                schedule.quiet = false;
+            } else if let Some(paths) = word.strip_prefix('@') {
+                let path = |path| Path::parse(path).ok_or_else(|| format!("`{path}` is no process"));
+                schedule.processes = paths.split(',').map(path).collect::<Result<_, _>>()?;
+            } else {
+                let step = parse_step(word).ok_or_else(|| format!("`{word}` is no step of a schedule"))?;
+                schedule.steps.push(step);
+            }
+        }
+        Ok(schedule)
+    }
+
+    /// Numbers the processes as they were when the schedule was written down. Before the program is started.
+    pub fn number(&self, roster: &mut Roster) {
+        for path in self.processes.iter().take(MAX_PROCESSES) {
+            roster.at(path);
+        }
     }
 
     /// Runs the schedule on a system that has been started. `step` is called before each step. If a step is not possible,
@@ -119,13 +151,16 @@ impl fmt::Display for ScheduleStep {
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, step) in self.steps.iter().enumerate() {
-            if n > 0 {
-                f.write_str(" ")?;
-            }
-            write!(f, "{step}")?;
+        let mut words: Vec<String> = Vec::new();
+        if !self.quiet {
+            words.push("!".to_owned());
         }
-        Ok(())
+        let paths: Vec<String> = self.processes.iter().map(Path::to_string).collect();
+        if !paths.is_empty() {
+            words.push(format!("@{}", paths.join(",")));
+        }
+        words.extend(self.steps.iter().map(ScheduleStep::to_string));
+        f.write_str(&words.join(" "))
     }
 }
 
@@ -135,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_is_written_can_be_read() {
-        let text = "0 0.1/2 0.1>0 0.3#4";
+        let text = "! @0.0,0.0.1,0.1 0 0.1/2 0.1>0 0.3#4";
         assert_eq!(Schedule::parse(text).map(|schedule| schedule.to_string()), Ok(text.to_owned()));
         assert!(Schedule::parse("0 1").is_err());
         assert!(Schedule::parse("0 0.x").is_err());

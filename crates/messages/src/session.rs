@@ -80,6 +80,9 @@ pub trait Observer<M: Machine> {
     /// Called now and then.
     fn progress(&mut self, _progress: &Progress) {}
 
+    /// Called when the exploration starts again: what was told so far is void.
+    fn restart(&mut self) {}
+
     /// Called at the end of every maximal execution.
     fn execution(&mut self, _trace: &crate::trace::Trace<M>, _system: &crate::System<M>) {}
 }
@@ -154,6 +157,13 @@ impl<'a> Session<'a> {
             Some(limit) if done >= limit => self.interrupted(Interruption::MaxExecutions),
             _ => Ok(()),
         }
+    }
+
+    /// Counts executions from the start again; violations stay.
+    pub fn restart(&mut self) {
+        self.result.complete = 0;
+        self.result.blocked = 0;
+        self.result.bounds.clear();
     }
 
     /// Notes why a process could not go on.

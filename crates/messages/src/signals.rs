@@ -8,7 +8,7 @@
 //! disables another process, it only changes what that does next.
 
 use crate::act::{Act, Arrival, Cell, Flush, Touch};
-use crate::system::{Life, Monitor, Signal, System};
+use crate::system::{Alias, Life, Monitor, Signal, System};
 use crate::undo::Undo;
 use crate::{AliasEnd, Content, Machine, Message, Outcome, Pid, Reason, Ref, Target};
 use selvedge_ir::EntityRef;
@@ -21,8 +21,9 @@ fn link_cell(a: Pid, b: Pid) -> Cell {
 
 impl<M: Machine> System<M> {
     /// Links and monitors that are made together with a process.
-    pub(crate) fn attend(&mut self, parent: Pid, child: Pid, link: bool, monitor: Option<Ref>) {
+    pub(crate) fn attend(&mut self, parent: Pid, child: Pid, link: bool, monitor: Option<Ref>, act: &mut Act<M>) {
         if link {
+            act.touch(Cell::Links(parent), Touch::Add);
             self.set_link(parent, child, true);
             self.set_link(child, parent, true);
         }
@@ -71,6 +72,14 @@ impl<M: Machine> System<M> {
         if pid == to {
             return Outcome::Done;
         }
+        if self.is_linked(pid, to) {
+            act.touch(Cell::Told(pid, to), Touch::Read);
+            if !self.processes[pid.index()].left.contains(&to) {
+                // There is a link, even if the other one has ended: its signal will come.
+                act.touch(link_cell(pid, to), Touch::Read);
+                return Outcome::Done;
+            }
+        }
         act.touch(Cell::Alive(to), Touch::Read);
         if self.is_alive(to) {
             act.touch(link_cell(pid, to), Touch::Write);
@@ -87,7 +96,10 @@ impl<M: Machine> System<M> {
     }
 
     pub(crate) fn unlink(&mut self, pid: Pid, to: Pid, act: &mut Act<M>) -> Outcome<M> {
-        act.touch(Cell::Alive(to), Touch::Read);
+        if !self.is_linked(pid, to) {
+            act.touch(link_cell(pid, to), Touch::Read);
+            return Outcome::Done;
+        }
         act.touch(link_cell(pid, to), Touch::Write);
         act.touch(Cell::Links(pid), Touch::Add);
         act.touch(Cell::Links(to), Touch::Add);
@@ -112,11 +124,15 @@ impl<M: Machine> System<M> {
             }
             Target::Alias(_) => None,
         };
+        if watched == Some(pid) {
+            // Nobody can be told of their own end: Erlang makes neither a monitor nor an alias.
+            return Outcome::Done;
+        }
         if let Some(watched) = watched {
             act.touch(Cell::Alive(watched), Touch::Read);
         }
-        if alias.is_some() {
-            self.set_alias(reference, alias);
+        if let Some(end) = alias {
+            self.set_alias(reference, Alias { end, active: true });
         }
         match watched.filter(|&watched| self.is_alive(watched)) {
             Some(watched) => self.watch(watched, reference, target),
@@ -144,8 +160,8 @@ impl<M: Machine> System<M> {
         info: bool,
         act: &mut Act<M>,
     ) -> Outcome<M> {
-        // What arrives is thrown away, before or after: nobody can tell.
-        let silent = flush && !info;
+        // What arrives is thrown away, before or after: nobody can tell. But that both end an alias, others can tell.
+        let silent = flush && !info && !self.aliases.contains_key(&reference);
         if !silent {
             act.touch(Cell::Monitor(reference), Touch::Write);
         }
@@ -154,7 +170,7 @@ impl<M: Machine> System<M> {
         self.set_monitor(reference, Monitor::Cancelled { flushed: silent.then_some(limit) });
         self.end_alias(reference, act);
         if flush {
-            act.flush = Some(Flush { monitor: reference, limit });
+            act.flushes(Flush { monitor: reference, limit });
             let is_down =
                 |message: &Message<M>| matches!(message.content, Content::Down { reference: r, .. } if r == reference);
             let mailbox = &self.processes[pid.index()].mailbox;
@@ -167,9 +183,12 @@ impl<M: Machine> System<M> {
 
     /// An alias that ends with its monitor does so.
     fn end_alias(&mut self, reference: Ref, act: &mut Act<M>) {
-        if matches!(self.aliases.get(&reference), Some(AliasEnd::Demonitor | AliasEnd::Reply)) {
+        // Whoever comes second finds that it has ended; that it was noticed does not depend on the order.
+        if let Some(&alias) = self.aliases.get(&reference)
+            && alias.end != AliasEnd::Unalias
+        {
             act.touch(Cell::Alias(reference), Touch::Add);
-            self.set_alias(reference, None);
+            self.set_alias(reference, Alias { active: false, ..alias });
         }
     }
 
@@ -178,9 +197,8 @@ impl<M: Machine> System<M> {
         act.own = Some(pid);
         if self.is_alive(pid) {
             act.touch(Cell::Alive(pid), Touch::Write);
-        } else {
-            act.touch(Cell::Links(pid), Touch::Read);
         }
+        act.touch(Cell::Links(pid), Touch::Read);
         match self.processes[pid.index()].head.name {
             Some(name) => self.drop_name(name, pid, act),
             None => act.touch(Cell::NameOf(pid), Touch::Read),
@@ -205,7 +223,9 @@ impl<M: Machine> System<M> {
         }
         match ended {
             Ok(effect) => {
-                act.effect = effect;
+                if let Some(effect) = effect {
+                    act.affects(effect);
+                }
                 unattended
             }
             Err(stop) => Some(stop),
@@ -231,19 +251,22 @@ impl<M: Machine> System<M> {
         match signal {
             Signal::Message(message, None) => self.put(act, message),
             Signal::Message(message, Some(alias)) => {
-                let end = self.aliases.get(&alias).copied();
-                let touch = if end == Some(AliasEnd::Reply) { Touch::Write } else { Touch::Read };
+                let Some(&state) = self.aliases.get(&alias) else {
+                    return act.touch(Cell::Alias(alias), Touch::Read);
+                };
+                let touch = if state.end == AliasEnd::Reply { Touch::Write } else { Touch::Read };
                 act.touch(Cell::Alias(alias), touch);
-                if end == Some(AliasEnd::Reply) {
-                    self.set_alias(alias, None);
+                if !state.active {
+                    return;
+                }
+                if state.end == AliasEnd::Reply {
+                    self.set_alias(alias, Alias { active: false, ..state });
                     if self.monitors.get(&alias) == Some(&Monitor::Active) {
                         act.touch(Cell::Monitor(alias), Touch::Write);
                         self.set_monitor(alias, Monitor::Cancelled { flushed: None });
                     }
                 }
-                if end.is_some() {
-                    self.put(act, message);
-                }
+                self.put(act, message);
             }
             Signal::Exit { from, reason, link, id } => {
                 if link {
@@ -252,22 +275,28 @@ impl<M: Machine> System<M> {
                         return;
                     }
                     act.touch(Cell::Left(to), Touch::Add);
+                    act.touch(Cell::Told(to, from), Touch::Write);
                     self.process(to).left.push(from);
                     self.log.push(Undo::Left(to));
                 }
                 self.exit_signal(act, to, from, reason, id);
             }
-            Signal::Down { monitor, message } => match self.monitors.get(&monitor) {
-                Some(Monitor::Active) => {
-                    act.touch(Cell::Monitor(monitor), Touch::Write);
-                    self.set_monitor(monitor, Monitor::Fired);
-                    self.end_alias(monitor, act);
-                    self.put(act, message);
+            Signal::Down { monitor, message } => {
+                act.touch(Cell::Monitor(monitor), Touch::Write);
+                match self.monitors.get(&monitor) {
+                    Some(Monitor::Active) => {
+                        self.set_monitor(monitor, Monitor::Fired);
+                        self.end_alias(monitor, act);
+                        self.put(act, message);
+                    }
+                    // No receive after the flush can take it.
+                    Some(&Monitor::Cancelled { flushed: Some(limit) }) => {
+                        self.end_alias(monitor, act);
+                        act.arrival = Some(Arrival { message, limit });
+                    }
+                    _ => {}
                 }
-                // No receive after the flush can take it.
-                Some(&Monitor::Cancelled { flushed: Some(limit) }) => act.arrival = Some(Arrival { message, limit }),
-                _ => act.touch(Cell::Monitor(monitor), Touch::Write),
-            },
+            }
         }
     }
 
@@ -284,8 +313,11 @@ impl<M: Machine> System<M> {
             _ => true,
         };
         if lethal {
-            act.kills = Some(to);
-            if self.is_alive(to) {
+            // To who has ended or is doomed already, it does not matter what else that does.
+            if !self.is_alive(to) {
+                act.touch(Cell::Alive(to), Touch::Read);
+            } else {
+                act.ends(to);
                 act.touch(Cell::Alive(to), Touch::Write);
                 self.head_mut(to).life = Life::Doomed;
                 let doom = if reason == Reason::Kill { Reason::Killed } else { reason };

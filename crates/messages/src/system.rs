@@ -7,8 +7,12 @@
 //! step of the sender only puts the message on its way, and delivering it is a step of the channel from this sender to
 //! this receiver, which keeps the order. What a process sends to itself arrives at once.
 //!
-//! **Spawning** is no step of its own: nobody can tell when it happens. It is done together with what comes before it, so
-//! after every step no process waits with a plain [`Op::Spawn`].
+//! **Spawning and ending** are steps of their own only if somebody could notice: a process may be ended by a signal just
+//! before it would have created another, and others may ask whether it has ended. As long as no process has linked with
+//! another, monitored it, sent it an exit signal, given it a name, asked about it, or used what the front end shares,
+//! nobody can: then they are done together with what comes before them ([`System::quiet`]). An exploration starts like
+//! this, and starts again with all as steps when the first such Op is met ([`System::noticed`]), or if something is to
+//! report.
 
 use crate::act::{Act, Arrival, Cell, NEVER, Received, Touch};
 use crate::roster::{Actor, Role, Roster};
@@ -130,6 +134,12 @@ pub(crate) enum Monitor {
     },
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Alias {
+    pub end: AliasEnd,
+    pub active: bool,
+}
+
 pub(crate) enum Timer<M: Machine> {
     Running { to: Target, payload: M::Payload, at: u32 },
     Cancelled { at: u32 },
@@ -156,12 +166,16 @@ pub struct System<M: Machine> {
     pub(crate) processes: Vec<Process<M>>,
     pub(crate) names: FxHashMap<Name, Pid>,
     pub(crate) monitors: FxHashMap<Ref, Monitor>,
-    pub(crate) aliases: FxHashMap<Ref, AliasEnd>,
+    pub(crate) aliases: FxHashMap<Ref, Alias>,
     pub(crate) timers: FxHashMap<Ref, Timer<M>>,
     pub(crate) channels: FxHashMap<Actor, VecDeque<(Signal<M>, u32)>>,
     pub(crate) log: Vec<Undo<M>>,
     pub(crate) marks: Vec<usize>,
     pub(crate) created: usize,
+    /// Ends are no steps of their own.
+    pub quiet: bool,
+    /// An Op was executed that can notice the end of a process, although ends are no steps.
+    pub noticed: bool,
 }
 
 /// What a step was.
@@ -180,9 +194,14 @@ pub struct Stepped<M: Machine> {
 impl<M: Machine> System<M> {
     /// Starts a program.
     pub fn start(machine: M, delivery: Delivery) -> (System<M>, Option<Stop>) {
+        System::start_with(machine, delivery, Roster::default(), false)
+    }
+
+    /// Starts a program some of whose processes have numbers already; perhaps with ends that are no steps.
+    pub fn start_with(machine: M, delivery: Delivery, roster: Roster, quiet: bool) -> (System<M>, Option<Stop>) {
         let mut system = System {
             machine,
-            roster: Roster::default(),
+            roster,
             delivery,
             processes: Vec::new(),
             names: FxHashMap::default(),
@@ -193,11 +212,24 @@ impl<M: Machine> System<M> {
             log: Vec::new(),
             marks: Vec::new(),
             created: 1,
+            quiet,
+            noticed: false,
         };
         system.processes.push(Process { head: Head { life: Life::Alive, ..ABSENT }, ..Process::default() });
         let stop = system.machine.start().err();
+        system.machine.mark();
         let settled = system.settle(first_process());
         (system, stop.or(settled))
+    }
+
+    /// Starts again, with ends as steps. All steps have been taken back.
+    pub fn notice(&mut self) -> Option<Stop> {
+        debug_assert!(self.marks.is_empty(), "all steps have been taken back");
+        self.take_back_to(0);
+        self.machine.undo();
+        (self.quiet, self.noticed) = (false, false);
+        self.machine.mark();
+        self.settle(first_process())
     }
 
     /// How many steps have been made.
@@ -333,8 +365,16 @@ impl<M: Machine> System<M> {
         stop.or(settled)
     }
 
-    /// Lets a process create others as long as that is all it does.
+    /// As long as nobody can notice: lets a process create others, and end, together with what it did before.
     fn settle(&mut self, pid: Pid) -> Option<Stop> {
+        let comes_to_more = |op: &Op<M>| match op {
+            Op::Spawn { link, monitor } => !link && monitor.is_none(),
+            Op::Exit { .. } => true,
+            _ => false,
+        };
+        if !self.quiet || self.machine.status(pid) != Status::Ready || !comes_to_more(self.machine.pending(pid)) {
+            return None;
+        }
         let mut stop = None;
         let mut parents = vec![pid];
         while let Some(&parent) = parents.last() {
@@ -342,6 +382,8 @@ impl<M: Machine> System<M> {
                 && matches!(self.machine.pending(parent), Op::Spawn { link: false, monitor: None });
             if !spawns || matches!(stop, Some(Stop::Bound(_))) {
                 parents.pop();
+                let ended = self.end_quietly(parent);
+                stop = stop.or(ended);
                 continue;
             }
             match self.create(parent) {
@@ -353,7 +395,38 @@ impl<M: Machine> System<M> {
                 Err(bound) => stop = Some(bound),
             }
         }
+        self.noticed |= stop.is_some();
         stop
+    }
+
+    /// Ends a process that has come to its end, if nobody can notice.
+    fn end_quietly(&mut self, pid: Pid) -> Option<Stop> {
+        if !self.is_waiting(pid) {
+            return None;
+        }
+        let Op::Exit { reason } = self.machine.pending(pid) else { return None };
+        let reason = reason.clone();
+        self.head_mut(pid).life = Life::Dead;
+        match self.machine.ended(pid, &reason) {
+            Ok(effect) => {
+                self.noticed |= effect.is_some();
+                self.machine.unattended(pid, &reason).err()
+            }
+            Err(stop) => Some(stop),
+        }
+    }
+
+    /// Whether an Op can notice the end of a process.
+    fn notices(op: &Op<M>) -> bool {
+        match op {
+            Op::Spawn { link, monitor } => *link || monitor.is_some(),
+            Op::Link { .. } | Op::Unlink { .. } | Op::Monitor { .. } | Op::Demonitor { .. } => true,
+            Op::Signal { .. } | Op::Register { .. } | Op::Unregister { .. } | Op::Whereis { .. } => true,
+            Op::Inspect { .. } | Op::Shared => true,
+            Op::Send { to, .. } | Op::StartTimer { to, .. } => matches!(to, Target::Name(_)),
+            Op::Receive { .. } | Op::Exit { .. } | Op::TrapExit { .. } | Op::Alias { .. } | Op::Unalias { .. } => false,
+            Op::CancelTimer { .. } | Op::ReadTimer { .. } | Op::Choose { .. } => false,
+        }
     }
 
     /// Makes the next child of a process.
@@ -386,14 +459,12 @@ impl<M: Machine> System<M> {
         let act = &mut stepped.act;
         act.own = Some(pid);
         let op = self.machine.pending(pid).clone();
+        self.noticed |= self.quiet && System::notices(&op);
         let outcome = match op {
             Op::Spawn { link, monitor } => match self.create(pid) {
                 Ok(child) => {
-                    self.attend(pid, child, link, monitor);
-                    let settled = self.machine.resume(pid, Outcome::Spawned(child)).err();
-                    let parent = self.settle(pid);
-                    let child = self.settle(child);
-                    stepped.stop = settled.or(parent).or(child);
+                    self.attend(pid, child, link, monitor, act);
+                    stepped.stop = self.machine.resume(pid, Outcome::Spawned(child)).err();
                     return;
                 }
                 Err(bound) => {
@@ -434,14 +505,17 @@ impl<M: Machine> System<M> {
                 Outcome::Found(self.names.get(&name).copied())
             }
             Op::Alias { reference, end } => {
-                self.set_alias(reference, Some(end));
+                act.touch(Cell::Alias(reference), Touch::Write);
+                self.set_alias(reference, Alias { end, active: true });
                 Outcome::Done
             }
             Op::Unalias { reference } => {
                 act.touch(Cell::Alias(reference), Touch::Write);
-                let was = self.aliases.contains_key(&reference);
-                self.set_alias(reference, None);
-                Outcome::Flag(was)
+                let old = self.aliases.get(&reference).copied();
+                if let Some(alias) = old {
+                    self.set_alias(reference, Alias { active: false, ..alias });
+                }
+                Outcome::Flag(old.is_some_and(|alias| alias.active))
             }
             Op::StartTimer { reference, to, payload } => {
                 self.roster.actor(Role::Timer(reference));
@@ -466,7 +540,7 @@ impl<M: Machine> System<M> {
             Op::Choose { .. } => Outcome::Chosen(choice),
             Op::Inspect { target, query } => Outcome::Info(self.inspect(target, query, act)),
             Op::Shared => {
-                act.effect = Some(self.machine.perform(pid));
+                act.affects(self.machine.perform(pid));
                 Outcome::Done
             }
         };
@@ -581,11 +655,8 @@ impl<M: Machine> System<M> {
         self.log.push(Undo::Timer(reference, old));
     }
 
-    pub(crate) fn set_alias(&mut self, reference: Ref, end: Option<AliasEnd>) {
-        let old = match end {
-            Some(end) => self.aliases.insert(reference, end),
-            None => self.aliases.remove(&reference),
-        };
+    pub(crate) fn set_alias(&mut self, reference: Ref, alias: Alias) {
+        let old = self.aliases.insert(reference, alias);
         self.log.push(Undo::Alias(reference, old));
     }
 
@@ -630,7 +701,7 @@ impl<M: Machine> System<M> {
         match query {
             Query::Alive => Info::Yes,
             Query::QueueLength => {
-                act.counts = Some(target);
+                act.looks_at(target);
                 Info::Count(self.processes[target.index()].mailbox.len())
             }
             Query::RegisteredName => {

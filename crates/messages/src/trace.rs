@@ -12,7 +12,7 @@
 //! | `observers(e, e', E)` | the receive that took what `e` has brought: at most one |
 
 use crate::Machine;
-use crate::act::{Act, Action, NEVER, Received};
+use crate::act::{Act, Action, NEVER, Received, Special};
 use crate::dependence::{conflict, observed};
 use crate::roster::Actor;
 use crate::system::NONE;
@@ -36,6 +36,12 @@ pub struct Event<M: Machine> {
     pub cause: u32,
     /// The event that has brought what it received.
     pub source: u32,
+    /// Whose mailbox it has brought something to; [`NONE`] if it has not.
+    mailbox: u32,
+    /// Whose receive timed out in it; [`NONE`] if it is none.
+    missed: u32,
+    /// What else it is about.
+    special: Special,
 }
 
 impl<M: Machine> Event<M> {
@@ -133,13 +139,17 @@ impl<M: Machine> Trace<M> {
             let nth = act.received.as_ref().map_or(0, |received| received.nth);
             self.taken(source, at, nth + 1);
         }
-        if let Some(flush) = act.flush
+        if let Some(flush) = act.flush()
             && let Some(arrival) = self.arrival_of(flush.monitor)
             && self.takers[arrival] == NONE
         {
             self.taken(arrival as u32, NONE, flush.limit);
         }
-        self.events.push(Event { action, index, previous, cause, source });
+        let mailbox = act.mailbox().map_or(NONE, |pid| pid.index() as u32);
+        let missed = act.received.as_ref().filter(|received| received.taken.is_none());
+        let missed = missed.map_or(NONE, |received| received.by.index() as u32);
+        let special = act.special();
+        self.events.push(Event { action, index, previous, cause, source, mailbox, missed, special });
     }
 
     /// Notes who has taken an arrival.
@@ -168,7 +178,7 @@ impl<M: Machine> Trace<M> {
         if event.source != NONE {
             self.taken(event.source, NONE, NEVER);
         }
-        if let Some(flush) = event.act().flush
+        if let Some(flush) = event.act().flush()
             && let Some(arrival) = self.arrival_of(flush.monitor)
             && self.takers[arrival] == NONE
         {
@@ -243,6 +253,11 @@ impl<M: Machine> Trace<M> {
         let (older, newer) = (&self.events[e], &self.events[f]);
         if newer.source == e as u32 {
             return Dependent::Yes;
+        }
+        let same_mailbox = newer.mailbox != NONE && (older.mailbox == newer.mailbox || older.missed == newer.mailbox);
+        let special = older.special.looks || newer.special.looks || (older.special.touches && newer.special.touches);
+        if !same_mailbox && !special {
+            return Dependent::No;
         }
         let (a, b) = (&**older.act(), &**newer.act());
         if conflict(machine, self.observers, (a, self.limits[e]), (b, self.limits[f])) {

@@ -1,8 +1,8 @@
 //! Taking steps back: what each change was, newest last.
 
 use crate::roster::Actor;
-use crate::system::{Head, Mail, Monitor, Signal, System, Timer};
-use crate::{AliasEnd, Machine, Name, Pid, Ref};
+use crate::system::{Alias, Head, Mail, Monitor, Signal, System, Timer};
+use crate::{Machine, Name, Pid, Ref};
 use selvedge_ir::EntityRef;
 
 /// A change, with what is needed to take it back.
@@ -28,7 +28,7 @@ pub(crate) enum Undo<M: Machine> {
     /// What a monitor was.
     Monitor(Ref, Option<Monitor>),
     /// What an alias was.
-    Alias(Ref, Option<AliasEnd>),
+    Alias(Ref, Option<Alias>),
     /// What a timer was.
     Timer(Ref, Option<Timer<M>>),
     /// Something was sent into a channel.
@@ -43,11 +43,16 @@ impl<M: Machine> System<M> {
     /// Takes the newest step back.
     pub fn undo(&mut self) {
         let mark = self.marks.pop().expect("there is a step to take back");
+        self.take_back_to(mark);
+        self.machine.undo();
+    }
+
+    /// Takes changes back until there are so many.
+    pub(crate) fn take_back_to(&mut self, mark: usize) {
         while self.log.len() > mark {
             let change = self.log.pop().expect("the log is longer than the mark");
             self.take_back(change);
         }
-        self.machine.undo();
     }
 
     fn take_back(&mut self, change: Undo<M>) {

@@ -15,27 +15,37 @@
 //! An arrival that sleeps is not woken by another arrival at its mailbox, but by the receive that takes the other one and
 //! would have taken it (Sec. 6): until it was executed itself, and was taken itself, it has to be remembered.
 
+use crate::Content;
 use crate::Machine;
 use crate::act::{ANY, Action, NEVER};
 use crate::dependence::{accepts, conflict};
 use crate::system::NONE;
-use crate::{Content, Pid};
+use crate::trace::Trace;
 
 /// A step that was explored before.
 pub struct Sleeper<M: Machine> {
     /// The step.
     pub action: Action<M>,
+    /// What is known of it since then.
+    pub phase: Phase,
+}
+
+/// What is known of a step since it was explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Phase {
     /// After how many events it was explored.
     from: u32,
     /// Where it was executed since then; [`NONE`] if it was not.
     performed: u32,
     /// Which receives could take what it brings: those with lower numbers.
     limit: u32,
+    /// Whether something else has come to its mailbox before it was executed.
+    overtaken: bool,
 }
 
 impl<M: Machine> Clone for Sleeper<M> {
     fn clone(&self) -> Sleeper<M> {
-        Sleeper { action: self.action.clone(), ..*self }
+        Sleeper { action: self.action.clone(), phase: self.phase }
     }
 }
 
@@ -64,24 +74,33 @@ pub struct Passing<'a, M: Machine> {
 impl<M: Machine> Sleeper<M> {
     /// A step that was explored after so many events.
     pub fn new(action: Action<M>, from: u32) -> Sleeper<M> {
+        let phase = Phase::new(&action, from);
+        Sleeper { action, phase }
+    }
+}
+
+impl Phase {
+    /// A step that was explored after so many events.
+    pub fn new<M: Machine>(action: &Action<M>, from: u32) -> Phase {
         let arrival = action.act.as_ref().and_then(|act| act.arrival.as_ref());
         let limit = arrival.map_or(NEVER, |arrival| arrival.limit);
-        Sleeper { action, from, performed: NONE, limit }
+        Phase { from, performed: NONE, limit, overtaken: false }
     }
 
     /// Lets an event pass by.
-    pub fn pass(&mut self, machine: &M, observers: bool, x: &Passing<'_, M>) -> Fate {
-        let (Some(own), Some(other)) = (&self.action.act, &x.action.act) else {
-            let same = x.action.actor == self.action.actor && same_choice(x.action.choice, self.action.choice);
+    #[inline]
+    pub fn pass<M: Machine>(&mut self, sleeper: &Action<M>, machine: &M, observers: bool, x: &Passing<'_, M>) -> Fate {
+        let (Some(own), Some(other)) = (&sleeper.act, &x.action.act) else {
+            let same = x.action.actor == sleeper.actor && same_choice(x.action.choice, sleeper.choice);
             return if same { Fate::Redundant } else { Fate::Woken };
         };
         let arrival = own.arrival.as_ref().filter(|_| observers);
         if self.performed == NONE {
-            if x.action.actor == self.action.actor {
-                if !same_choice(x.action.choice, self.action.choice) {
+            if x.action.actor == sleeper.actor {
+                if !same_choice(x.action.choice, sleeper.choice) {
                     return Fate::Woken;
                 }
-                if arrival.is_none() {
+                if arrival.is_none() || !self.overtaken {
                     return Fate::Redundant;
                 }
                 self.performed = x.at;
@@ -93,6 +112,7 @@ impl<M: Machine> Sleeper<M> {
             }
         }
         let Some(arrival) = arrival else { return Fate::Sleeps };
+        self.overtaken |= other.mailbox() == Some(arrival.message.to);
         if let Some(received) = other.received.as_ref().filter(|received| received.by == arrival.message.to) {
             if received.taken == Some(arrival.message.id) {
                 return Fate::Redundant;
@@ -102,17 +122,12 @@ impl<M: Machine> Sleeper<M> {
                 return Fate::Woken;
             }
         }
-        if let Some(flush) = other.flush
+        if let Some(flush) = other.flush()
             && matches!(arrival.message.content, Content::Down { reference, .. } if reference == flush.monitor)
         {
             self.limit = self.limit.min(flush.limit);
         }
         Fate::Sleeps
-    }
-
-    /// Whose mailbox it brings something to.
-    pub fn mailbox(&self) -> Option<Pid> {
-        self.action.act.as_ref()?.mailbox()
     }
 }
 
@@ -122,18 +137,34 @@ fn same_choice(a: u32, b: u32) -> bool {
 }
 
 /// An event of a sequence that may be explored after a prefix of the present execution.
-pub struct Planned<M: Machine> {
-    /// The step.
-    pub action: Action<M>,
+#[derive(Clone, Copy)]
+pub struct Planned {
+    /// The event of the present execution that it is; [`NONE`] if it does something else than that: see [`Sequence`].
+    pub event: u32,
     /// The position that it would have.
     pub at: u32,
     /// The position of the event that brought what it takes.
     pub source: u32,
 }
 
-impl<M: Machine> Planned<M> {
-    fn passing(&self) -> Passing<'_, M> {
-        Passing { action: &self.action, at: self.at, source: self.source }
+/// A sequence that may be explored after a prefix of the present execution.
+pub struct Sequence<'a, M: Machine> {
+    /// The present execution.
+    pub trace: &'a Trace<M>,
+    /// The sequence.
+    pub v: &'a [Planned],
+    /// The event that does something else.
+    pub revised: Option<&'a Action<M>>,
+}
+
+impl<M: Machine> Sequence<'_, M> {
+    /// The step that is planned.
+    #[inline]
+    pub fn action(&self, planned: &Planned) -> &Action<M> {
+        match self.trace.events().get(planned.event as usize) {
+            Some(event) => &event.action,
+            None => self.revised.expect("what is no event of the execution was revised"),
+        }
     }
 }
 
@@ -149,13 +180,21 @@ pub enum Initial {
 }
 
 /// Whether a sleeping step is a weak initial of `v`.
-pub fn weak_initial<M: Machine>(machine: &M, observers: bool, mut sleeper: Sleeper<M>, v: &[Planned<M>]) -> Initial {
+pub fn weak_initial<M: Machine>(
+    machine: &M,
+    observers: bool,
+    sleeper: &Action<M>,
+    mut phase: Phase,
+    sequence: &Sequence<'_, M>,
+) -> Initial {
     let mut own = None;
-    for (index, planned) in v.iter().enumerate() {
-        if own.is_none() && sleeper.performed == NONE && planned.action.actor == sleeper.action.actor {
+    for (index, planned) in sequence.v.iter().enumerate() {
+        let action = sequence.action(planned);
+        if own.is_none() && phase.performed == NONE && action.actor == sleeper.actor {
             own = Some(index);
         }
-        match sleeper.pass(machine, observers, &planned.passing()) {
+        let passing = Passing { action, at: planned.at, source: planned.source };
+        match phase.pass(sleeper, machine, observers, &passing) {
             Fate::Sleeps => {}
             Fate::Woken => return Initial::No,
             Fate::Redundant => break,
@@ -165,6 +204,7 @@ pub fn weak_initial<M: Machine>(machine: &M, observers: bool, mut sleeper: Sleep
 }
 
 /// Def. 3: whether some step that was explored before is a weak initial of `v`, and of what was executed since.
-pub fn redundant<M: Machine>(machine: &M, observers: bool, sleep: &[Sleeper<M>], v: &[Planned<M>]) -> bool {
-    sleep.iter().any(|sleeper| weak_initial(machine, observers, sleeper.clone(), v) != Initial::No)
+pub fn redundant<M: Machine>(machine: &M, observers: bool, sleep: &[Sleeper<M>], sequence: &Sequence<'_, M>) -> bool {
+    let is_initial = |s: &Sleeper<M>| weak_initial(machine, observers, &s.action, s.phase, sequence) != Initial::No;
+    sleep.iter().any(is_initial)
 }

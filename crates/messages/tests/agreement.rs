@@ -15,6 +15,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 struct Outcomes(BTreeSet<Observed>);
 
 impl Observer<Model> for Outcomes {
+    fn restart(&mut self) {
+        self.0.clear();
+    }
+
     fn execution(&mut self, _: &Trace<Model>, system: &System<Model>) {
         self.0.insert(system.machine.histories());
     }
@@ -45,7 +49,7 @@ fn problem(program: &Program, delivery: Delivery, observers: bool, limit: usize)
 }
 
 fn agree(flavour: Flavour, delivery: Delivery, observers: bool, programs: u64) {
-    let limit = 3000;
+    let limit = 1200;
     let from: u64 = std::env::var("SELVEDGE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let more: u64 = std::env::var("SELVEDGE_MORE").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let mut told = 0;
@@ -68,38 +72,38 @@ fn agree(flavour: Flavour, delivery: Delivery, observers: bool, programs: u64) {
 
 #[test]
 fn messages_with_observers() {
-    agree(Flavour::Messages, Delivery::Instant, true, 1500);
+    agree(Flavour::Messages, Delivery::Instant, true, 600);
 }
 
 #[test]
 fn messages_without_observers() {
-    agree(Flavour::Messages, Delivery::Instant, false, 700);
+    agree(Flavour::Messages, Delivery::Instant, false, 300);
 }
 
 #[test]
 fn messages_in_fifo_order() {
-    agree(Flavour::Messages, Delivery::Fifo, true, 700);
+    agree(Flavour::Messages, Delivery::Fifo, true, 300);
     agree(Flavour::Messages, Delivery::Fifo, false, 300);
 }
 
 #[test]
 fn signals_with_observers() {
-    agree(Flavour::Signals, Delivery::Instant, true, 1500);
+    agree(Flavour::Signals, Delivery::Instant, true, 600);
 }
 
 #[test]
 fn signals_without_observers_and_in_fifo_order() {
-    agree(Flavour::Signals, Delivery::Instant, false, 500);
-    agree(Flavour::Signals, Delivery::Fifo, true, 500);
+    agree(Flavour::Signals, Delivery::Instant, false, 250);
+    agree(Flavour::Signals, Delivery::Fifo, true, 250);
 }
 
 #[test]
 fn everything_with_observers() {
-    agree(Flavour::Everything, Delivery::Instant, true, 1500);
+    agree(Flavour::Everything, Delivery::Instant, true, 600);
 }
 
 #[test]
 fn everything_without_observers_and_in_fifo_order() {
-    agree(Flavour::Everything, Delivery::Instant, false, 500);
-    agree(Flavour::Everything, Delivery::Fifo, true, 500);
+    agree(Flavour::Everything, Delivery::Instant, false, 250);
+    agree(Flavour::Everything, Delivery::Fifo, true, 250);
 }

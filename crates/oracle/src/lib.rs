@@ -16,10 +16,11 @@
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
 //! | `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
+//! | `tree.rs` | whether a safe result of the verifier is one |
 //! | `messages/` | the same for processes that pass messages |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
-//! sequentially consistent meaning (`selvedge-machine`).
+//! sequentially consistent meaning (`selvedge-machine`), and of the verifier its data: automata, terms, trees.
 
 pub mod axiomatic;
 pub mod check;
@@ -36,9 +37,11 @@ pub mod race;
 pub mod relaxation;
 pub mod shrink;
 pub mod text;
+pub mod tree;
 
 pub use classes::enumerate_classes;
 pub use dependence::{ClassKey, Trace};
 pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
 pub use machine::LitmusMachine;
+pub use tree::check_tree;

@@ -24,6 +24,8 @@
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `replay.rs` | an execution, written down so that it can be run again |
 //! | `report.rs`, `table.rs`, `progress.rs` | what went wrong, in words; how far it is |
+//!
+//! `actors`, for processes that pass messages, is a crate of its own: `crates/actors`.
 
 pub mod alloc;
 mod blocks;
@@ -55,6 +57,10 @@ pub mod thread;
 mod thread_local;
 mod threads;
 mod virtual_address;
+
+/// Processes that pass messages.
+#[doc(inline)]
+pub use selvedge_actors as actors;
 
 #[doc(inline)]
 pub use model::{Engine, MemoryModel, Stats, model};

@@ -1,10 +1,11 @@
 //! Work that is given to other workers and taken from them (`parallel.rs`).
 
-use super::{Explorer, Frame};
+use super::{Explorer, Frame, Habits};
 use crate::models::Model;
 use crate::parallel::{Crew, Parcel, same_threads, translation};
+use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Machine, ThreadId};
+use selvedge_machine::{Addr, Machine, ThreadId};
 use selvedge_trace::session::Over;
 
 impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
@@ -46,12 +47,23 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         true
     }
 
-    /// Everybody starts again with what is known now.
+    /// Everybody stops, and starts again with more knowledge.
     pub(super) fn crew_starts_again(&mut self) -> Result<(), Over> {
-        let habits = self.runner.places.iter().zip(&self.habits).map(|(&(addr, _), &habits)| (addr, habits));
         if let Some(crew) = self.crew {
-            crew.start_again(habits);
+            crew.start_again();
         }
         Err(Over)
+    }
+
+    /// Explores alone until so many graphs have been visited since the last start: what is known of locations then, or
+    /// nothing if it has come to an end.
+    pub(crate) fn run_for(&mut self, graphs: u64) -> Option<FxHashMap<Addr, Habits>> {
+        self.budget = Some(graphs);
+        // An early end is noted in the result.
+        let _ = self.run();
+        let stopped =
+            self.budget.is_some_and(|graphs| self.session.result.complete + self.session.result.blocked >= graphs);
+        let known = self.runner.places.iter().zip(&self.habits);
+        stopped.then(|| known.map(|(&(addr, _), &habits)| (addr, habits)).collect())
     }
 }

@@ -33,6 +33,10 @@ pub(crate) struct Habits {
     pub unordered: bool,
     /// Some read of it is speculative.
     pub speculative: bool,
+    /// Some read-modify-write of it does not confirm a speculative read.
+    pub foreign: bool,
+    /// Some thread reads something else between a speculative read of it and the confirmation.
+    pub busy: bool,
     /// Speculative reads of it are used in a way that the theorem does not cover: the thread does something else than
     /// read before it confirms.
     pub irregular: bool,
@@ -51,13 +55,18 @@ impl Habits {
         self.unordered |= other.unordered;
         self.speculative |= other.speculative;
         self.irregular |= other.irregular;
+        self.foreign |= other.foreign;
+        self.busy |= other.busy;
         self.awaited_rmw |= other.awaited_rmw;
         self.contended |= other.contended;
     }
 
-    /// Whether speculative reads are treated as such. The theorem does not know read-modify-writes that wait.
+    /// Whether speculative reads are treated as such. The theorem does not know read-modify-writes that wait. Nor does it
+    /// know others that take what a speculative read has read: they are not made to wait for the confirmation, but
+    /// revisited by it, and then what the thread has read in between cannot be revisited any more.
     pub fn speculates(self) -> bool {
-        self.in_place() && !self.irregular && !self.awaited_rmw
+        let taken = self.foreign && self.busy;
+        self.in_place() && !self.irregular && !self.awaited_rmw && !taken
     }
 }
 

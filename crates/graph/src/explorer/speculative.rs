@@ -7,9 +7,9 @@
 //! confirmations are found in a graph.
 //!
 //! This is right if all writes of the location are ordered, and a thread does nothing but read between the speculative
-//! read and its confirmation. Where that turns out not to be so, the exploration starts again with speculative reads of
-//! the location as reads like any other. Definition 4 also wants that no value is written twice; `older_value.rs` does
-//! without that.
+//! read and its confirmation, and nothing at all if there are other read-modify-writes of the location. Where that turns
+//! out not to be so, the exploration starts again with speculative reads of the location as reads like any other.
+//! Definition 4 also wants that no value is written twice; `older_value.rs` does without that.
 
 use super::{Explorer, Go, Todo};
 use crate::backward;
@@ -89,6 +89,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let event = *self.graph().event(open);
         if event.loc != loc {
             return None;
+        }
+        if self.graph().last(thread) != Some(open) {
+            self.note(loc, |habits| habits.busy = true);
         }
         let expects = match access.kind {
             AccessKind::Cas { expected, .. } => truncate(expected, access.size) == event.value,

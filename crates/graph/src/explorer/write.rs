@@ -34,6 +34,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
                 self.note(loc, |habits| habits.unordered = true);
             }
+            if read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
+                self.note(loc, |habits| habits.foreign = true);
+            }
             match source {
                 Some(source) => self.frame().graph.place(e, source + 1),
                 None => self.plan_places(e, newest),
@@ -152,7 +155,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let conflict = graph.successor_rmw(loc, source).is_some_and(|other| other != write);
             if !conflict {
                 self.plan_older_places(read, &request, write, source + 1);
-                self.frame().todo.push(Todo::Place { write, position: source + 1, older: None });
+                return self.place(write, source + 1, None);
             }
         } else {
             self.plan_older_places(read, &request, write, newest);

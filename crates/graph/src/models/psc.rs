@@ -62,6 +62,9 @@ pub fn is_acyclic(
     changed: &[EventId],
     scratch: &mut PscScratch,
 ) -> bool {
+    if graph.seq_cst_events() < 2 {
+        return true;
+    }
     let psc = Psc { graph, row, strength };
     scratch.sc.clear();
     scratch.sc.extend(graph.ids().filter(|&e| psc.is_sc(graph.event(e))));

@@ -113,7 +113,7 @@ fn taker(steps: &[Step], i: usize) -> Option<usize> {
 /// The number of receives of the owner of a monitor before it flushes the mailbox, if it does.
 fn flushed(steps: &[Step], message: &Message<Model>) -> Option<u32> {
     let Content::Down { reference, .. } = &message.content else { return None };
-    steps.iter().find_map(|step| step.act.flush.filter(|flush| flush.monitor == *reference)).map(|flush| flush.limit)
+    steps.iter().find_map(|step| step.act.flush().filter(|flush| flush.monitor == *reference)).map(|flush| flush.limit)
 }
 
 fn dependent(system: &System<Model>, steps: &[Step], observers: bool, i: usize, j: usize) -> bool {
@@ -147,17 +147,19 @@ fn dependent(system: &System<Model>, steps: &[Step], observers: bool, i: usize, 
     {
         return true;
     }
-    let kills = |x: &Act<Model>, y: &Act<Model>| x.kills.is_some() && (x.kills == y.own || x.kills == y.kills);
+    let kills = |x: &Act<Model>, y: &Act<Model>| x.kills().is_some() && x.kills() == y.own;
     let counts = |x: &Act<Model>, y: &Act<Model>| {
-        let received: Option<Pid> = y.received.as_ref().map(|received| received.by);
-        x.counts.is_some() && (x.counts == owner(y) || x.counts == received)
+        let taken = y.received.as_ref().filter(|received| received.taken.is_some());
+        let received: Option<Pid> = taken.map(|received| received.by);
+        let flushed = y.own.filter(|_| y.flush().is_some());
+        x.counts().is_some() && (x.counts() == owner(y) || x.counts() == received || x.counts() == flushed)
     };
-    let cells = a.touched.iter().any(|(cell, x)| {
-        b.touched.iter().any(|(other, y)| {
+    let cells = a.touched().iter().any(|(cell, x)| {
+        b.touched().iter().any(|(other, y)| {
             cell == other && !(*x == Touch::Read && *y == Touch::Read) && !(*x == Touch::Add && *y == Touch::Add)
         })
     });
-    let effects = match (&a.effect, &b.effect) {
+    let effects = match (a.effect(), b.effect()) {
         (Some(x), Some(y)) => !system.machine.commute(x, y),
         _ => false,
     };

@@ -87,6 +87,8 @@ struct Proc {
     what: What,
     kind: u8,
     child: Pid,
+    /// It knows the first so many processes: those that were there when it was created.
+    knows: u8,
     refs: u32,
     children: u32,
     monitors: Vec<Ref>,
@@ -141,6 +143,7 @@ impl Model {
             what: What::Nothing,
             kind: 0,
             child: pid,
+            knows: 0,
             refs: 0,
             children: 0,
             monitors: Vec::new(),
@@ -159,10 +162,11 @@ impl Model {
         }
     }
 
-    fn begin(&mut self, pid: Pid, body: &[Stmt]) {
+    fn begin(&mut self, pid: Pid, knows: u8, body: &[Stmt]) {
         self.save(pid);
         let process = &mut self.processes[pid.index()];
-        *process = Proc { status: Status::Ready, todo: body.iter().rev().cloned().collect(), ..Model::absent(pid) };
+        let todo = body.iter().rev().cloned().collect();
+        *process = Proc { status: Status::Ready, todo, knows, ..Model::absent(pid) };
         self.next(pid);
     }
 
@@ -171,7 +175,7 @@ impl Model {
         let process = &mut self.processes[pid.index()];
         process.what = What::Nothing;
         let who = |who: Who| match who {
-            Who::Nth(n) => Pid::new(usize::from(n)),
+            Who::Nth(n) => Pid::new(usize::from(if n < process.knows { n } else { 0 })),
             Who::Child => process.child,
         };
         let target = |w: Who| Target::Pid(who(w));
@@ -295,7 +299,7 @@ impl Machine for Model {
         for other in self.program.bodies[1..].iter().rev() {
             body.insert(0, Stmt::Spawn { link: false, monitor: false, body: other.clone() });
         }
-        self.begin(first_process(), &body);
+        self.begin(first_process(), self.program.bodies.len() as u8, &body);
         Ok(())
     }
 
@@ -319,7 +323,10 @@ impl Machine for Model {
                 process.children += 1;
                 self.paths.insert(child, path);
                 let body = std::mem::take(&mut process.body);
-                self.begin(child, &body);
+                // The first process creates those that all know by number, in this order.
+                let first = pid == first_process() && process.children < self.program.bodies.len() as u32;
+                let knows = if first { process.children as u8 } else { process.knows };
+                self.begin(child, knows, &body);
             }
             Outcome::Message(message) => {
                 let reason = match &message.content {

@@ -1,0 +1,60 @@
+//! Programs and their verification, for tests.
+
+use selvedge_impact::build::{Unsupported, build};
+use selvedge_impact::iterate::{Counterexample, Verdict, Yield};
+use selvedge_impact::remove_error_paths::Ivr;
+use selvedge_impact::solver::Embedded;
+use selvedge_impact::verifier::{Halt, Limits, Verifier};
+use selvedge_ir::Module;
+use selvedge_oracle::check_tree;
+use std::time::{Duration, Instant};
+
+/// What came out.
+pub struct Outcome {
+    /// The answer; none if a limit came before.
+    pub verdict: Result<Verdict, Halt>,
+    /// What went wrong.
+    pub wrong: Vec<Counterexample>,
+    /// How many safe results there were; each was checked.
+    pub safe: usize,
+    /// The last one.
+    pub last: Option<Ivr>,
+}
+
+/// Verifies up to the end, or until there were so many safe results; every one is checked by the oracle.
+pub fn verify(
+    module: &Module,
+    complete: bool,
+    results: usize,
+    nodes: usize,
+) -> Result<(Verifier, Outcome), Unsupported> {
+    let program = build(module)?;
+    let deadline = Some(Instant::now() + Duration::from_secs(60));
+    let limits = Limits { deadline, nodes: Some(nodes), ..Limits::default() };
+    let mut verifier = Verifier::new(program, Box::new(Embedded::new(Duration::from_secs(20), None)), limits);
+    let mut outcome = Outcome { verdict: Err(Halt::Nodes), wrong: Vec::new(), safe: 0, last: None };
+    while outcome.safe < results {
+        match verifier.next(outcome.last.as_ref(), complete) {
+            Ok(Yield::Done(verdict)) => {
+                outcome.verdict = Ok(verdict);
+                break;
+            }
+            Ok(Yield::Unsafe(counterexample)) => outcome.wrong.push(counterexample),
+            Ok(Yield::Safe(ivr)) => {
+                if outcome.safe < 5 {
+                    check_tree(&verifier, &ivr, 2_000).unwrap_or_else(|why| panic!("a safe result is none: {why}"));
+                }
+                outcome.safe += 1;
+                outcome.last = Some(ivr);
+            }
+            Err(halt) => {
+                outcome.verdict = Err(halt);
+                break;
+            }
+        }
+    }
+    if let Some(ivr) = &outcome.last {
+        check_tree(&verifier, ivr, 2_000).unwrap_or_else(|why| panic!("the last safe result is none: {why}"));
+    }
+    Ok((verifier, outcome))
+}

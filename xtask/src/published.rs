@@ -1,0 +1,233 @@
+//! `published`: the loom tests of published crates, under this library in loom's place.
+//!
+//! The crates are fetched from crates.io by `cargo vendor` into `target/published`; nothing of them is kept here. Of their
+//! manifests, dependencies and programs that their loom tests do not need are left out, so that benchmarks are not built, and
+//! loom is patched. Sources and tests are as they were published.
+//!
+//! A model that is not explored to its end within the limit passes as far as it was explored; the table that is printed
+//! says which ones these are. Tests whose size is a constant are also run with a smaller one, and then they must be explored
+//! to the end.
+
+use crate::{Outcome, shell};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A crate with loom tests.
+struct Published {
+    name: &'static str,
+    version: &'static str,
+    /// How many models its loom tests have. Fewer would mean that they were not run.
+    models: usize,
+    /// What makes its models large, as the source says it, and what makes them small enough.
+    smaller: Option<[&'static str; 2]>,
+}
+
+const CRATES: &[Published] = &[Published {
+    name: "concurrent-queue",
+    version: "2.5.0",
+    models: 6,
+    smaller: Some(["const LIMIT: usize = 4;", "const LIMIT: usize = 2;"]),
+}];
+
+/// Seconds for a model, unless `--limit` says otherwise.
+const LIMIT: u32 = 4;
+
+/// What a model came to.
+#[derive(PartialEq, Debug)]
+struct Model {
+    /// Complete and blocked executions and the time, in the library's words.
+    counts: String,
+    exhaustive: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> Outcome {
+    let limit = match args {
+        [] => LIMIT,
+        [option, seconds] if option == "--limit" => {
+            seconds.parse().ok().filter(|n| *n > 0).ok_or("--limit needs a number of seconds")?
+        }
+        _ => return Err("needed: nothing, or --limit SECONDS".to_owned()),
+    };
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let place = std::path::absolute(target.join("published")).map_err(|error| error.to_string())?;
+    let loom = std::path::absolute("crates/loom").map_err(|error| error.to_string())?;
+    fetch(&place, &loom)?;
+    let mut table = String::new();
+    for published in CRATES {
+        let dir = prepare(&place, published, &loom)?;
+        table += &rows(published, "", &test(&place, &dir, "loom", limit)?)?;
+        if let Some([_, size]) = published.smaller {
+            let models = test(&place, &dir, "loom_small", limit)?;
+            table += &rows(published, &format!(" with `{size}`"), &models)?;
+            if models.iter().any(|model| !model.exhaustive) {
+                return Err(format!("not all small models were explored to the end:\n{table}"));
+            }
+        }
+    }
+    println!("\nLoom tests of published crates, at most {limit} s for each model:\n{table}");
+    Ok(())
+}
+
+/// What came of the models of a crate.
+fn rows(published: &Published, size: &str, models: &[Model]) -> Result<String, String> {
+    let Published { name, version, .. } = published;
+    if models.len() != published.models {
+        return Err(format!("{name}: {} models were run, not {}", models.len(), published.models));
+    }
+    let row = |(n, model): (usize, &Model)| {
+        let extent = if model.exhaustive { "all executions" } else { "in part" };
+        format!("  {name} {version}{size}, model {}: {extent}: {}\n", n + 1, model.counts)
+    };
+    Ok(models.iter().enumerate().map(row).collect())
+}
+
+/// The end of a manifest that puts this library in loom's place.
+fn patch(loom: &Path) -> String {
+    format!("\n[workspace]\n\n[patch.crates-io]\nloom = {{ path = '{}' }}\n", loom.display())
+}
+
+/// Fetches the sources of all crates.
+fn fetch(place: &Path, loom: &Path) -> Outcome {
+    let project = place.join("fetch");
+    let dependencies: String =
+        CRATES.iter().map(|Published { name, version, .. }| format!("{name} = \"={version}\"\n")).collect();
+    let manifest = format!(
+        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}{}",
+        patch(loom)
+    );
+    write(&project.join("Cargo.toml"), &manifest)?;
+    write(&project.join("src/lib.rs"), "")?;
+    let mut vendor = shell::cargo();
+    vendor.args(["vendor", "--quiet", "vendor"]).current_dir(&project);
+    shell::run(vendor.stdout(std::process::Stdio::null()))
+}
+
+/// Copies a crate, with a manifest that builds its loom tests.
+fn prepare(place: &Path, published: &Published, loom: &Path) -> Result<PathBuf, String> {
+    let (from, to) = (place.join("fetch/vendor").join(published.name), place.join(published.name));
+    for part in ["src", "tests/loom.rs", "README.md"] {
+        copy(&from.join(part), &to.join(part))?;
+    }
+    if let Some([large, small]) = published.smaller {
+        let tests = fs::read_to_string(from.join("tests/loom.rs")).map_err(|error| error.to_string())?;
+        if !tests.contains(large) {
+            return Err(format!("the loom tests of {} do not contain `{large}`", published.name));
+        }
+        write(&to.join("tests/loom_small.rs"), &tests.replace(large, small))?;
+    }
+    let manifest = from.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|error| format!("{}: {error}", manifest.display()))?;
+    write(&to.join("Cargo.toml"), &(without_extras(&text) + &patch(loom)))?;
+    Ok(to)
+}
+
+/// A manifest without what loom tests do not need: other programs, and what only these depend on.
+fn without_extras(manifest: &str) -> String {
+    let mut kept = String::new();
+    let mut section = String::new();
+    for line in manifest.lines().chain(["["]) {
+        if line.starts_with('[') {
+            let head = section.lines().next().unwrap_or_default();
+            let is_extra = head.contains("dev-dependencies")
+                || head.starts_with("[[bench")
+                || head.starts_with("[[example")
+                || section.starts_with("[[test") && !section.contains("\"tests/loom.rs\"");
+            if !is_extra {
+                kept += &section;
+            }
+            section.clear();
+        }
+        section += line;
+        section.push('\n');
+    }
+    kept
+}
+
+/// Runs the loom tests of a crate, one after the other, so that their models come in order.
+fn test(place: &Path, dir: &Path, program: &str, limit: u32) -> Result<Vec<Model>, String> {
+    let mut command = shell::cargo();
+    command.args([
+        "test",
+        "--release",
+        "--features",
+        "loom",
+        "--test",
+        program,
+        "--",
+        "--test-threads=1",
+        "--nocapture",
+    ]);
+    command.current_dir(dir).env("CARGO_TARGET_DIR", place.join("target")).env("RUSTFLAGS", "--cfg loom");
+    command.env("LOOM_LOG", "1").env("LOOM_MAX_DURATION", limit.to_string());
+    for variable in ["LOOM_MAX_PREEMPTIONS", "LOOM_MAX_BRANCHES", "LOOM_MAX_PERMUTATIONS"] {
+        command.env_remove(variable);
+    }
+    println!("$ {} (in {})", shell::shown(&command), dir.display());
+    let output = command.output().map_err(|error| shell::not_started(&command, &error))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let shown = String::from_utf8_lossy(&output.stdout);
+        return Err(format!("the loom tests in {} failed:\n{shown}\n{text}", dir.display()));
+    }
+    Ok(models(&text))
+}
+
+/// What the library says about models, one after the other: what was not explored of one, and its counts.
+fn models(text: &str) -> Vec<Model> {
+    let mut models = Vec::new();
+    let mut exhaustive = true;
+    for line in text.lines() {
+        let Some((_, said)) = line.split_once("selvedge: ") else { continue };
+        if said.contains("not everything was explored") {
+            exhaustive = false;
+        } else if said.contains(" executions, ") {
+            models.push(Model { counts: said.to_owned(), exhaustive });
+            exhaustive = true;
+        }
+    }
+    models
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    let dir = path.parent().expect("a file lies in a directory");
+    let done = fs::create_dir_all(dir).and_then(|()| fs::write(path, text));
+    done.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Copies a file or directory.
+fn copy(from: &Path, to: &Path) -> Outcome {
+    let wrong = |error: std::io::Error| format!("{}: {error}", from.display());
+    if !from.is_dir() {
+        return write(to, &fs::read_to_string(from).map_err(wrong)?);
+    }
+    for entry in fs::read_dir(from).map_err(wrong)? {
+        let name = entry.map_err(wrong)?.file_name();
+        copy(&from.join(&name), &to.join(&name))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_keeps_what_loom_tests_need() {
+        let manifest = "[package]\nname = \"a\"\n\n[[bench]]\nname = \"b\"\n\n[[test]]\nname = \"loom\"\n\
+                        path = \"tests/loom.rs\"\n\n[[test]]\nname = \"other\"\npath = \"tests/other.rs\"\n\n\
+                        [dependencies.c]\nversion = \"1\"\n\n[dev-dependencies.d]\nversion = \"1\"\n";
+        let kept = "[package]\nname = \"a\"\n\n[[test]]\nname = \"loom\"\npath = \"tests/loom.rs\"\n\n\
+                    [dependencies.c]\nversion = \"1\"\n\n";
+        assert_eq!(without_extras(manifest), kept);
+    }
+
+    #[test]
+    fn models_are_told_apart_by_whether_they_were_explored_to_the_end() {
+        let text = "running 1 test\nselvedge: 7 executions, 1 blocked, 2ms\nselvedge: not everything was explored: the \
+                    bound on time was reached\nselvedge: 9 executions, 0 blocked, 5s\n";
+        let found: Vec<bool> = models(text).iter().map(|model| model.exhaustive).collect();
+        assert_eq!(found, [true, false]);
+        assert_eq!(models(text)[0].counts, "7 executions, 1 blocked, 2ms");
+    }
+}
