@@ -168,8 +168,12 @@ impl RustMachine {
                 return Err(*stop);
             }
             Came::End => state.status = Status::Finished,
-            Came::Panic(message, place) => {
+            Came::Panic(message, mut place) => {
                 state.status = Status::Stopped;
+                if let (0, Some(at)) = (place.line, state.at) {
+                    // An overflow has no place of its own: it came after this.
+                    place = runtime::span(at);
+                }
                 runtime::take_aside();
                 return Err(violation(ViolationKind::Assertion, message, place));
             }
