@@ -5,10 +5,10 @@
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
 //!
 //! `bench trace`, `bench graph`, `bench rust`, `bench actors` and `bench schedules` are other tables: see `bench_trace.rs`,
-//! `bench_graph.rs`, `bench_rust.rs`, `bench_actors.rs`, `bench_schedules.rs`.
+//! `bench_graph.rs`, `bench_rust.rs`, `bench_actors.rs`, `bench_schedules.rs`; `bench erlang` is one more.
 
 use crate::bench_table::{self, Run};
-use crate::{Outcome, bench_actors, bench_graph, bench_rust, bench_schedules, bench_trace, shell};
+use crate::{Outcome, bench_actors, bench_erlang, bench_graph, bench_rust, bench_schedules, bench_trace, shell};
 use std::path::Path;
 use std::process::Command;
 
@@ -41,6 +41,7 @@ pub fn run(args: &[String]) -> Outcome {
     match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("actors", rest)) => return bench_actors::run(rest),
         Some(("trace", rest)) => return bench_trace::run(rest),
+        Some(("erlang", rest)) => return bench_erlang::run(rest),
         Some(("graph", rest)) => return bench_graph::run(rest),
         Some(("rust", rest)) => return bench_rust::run(rest),
         Some(("schedules", rest)) => return bench_schedules::run(rest),

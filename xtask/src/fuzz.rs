@@ -2,8 +2,9 @@
 //!
 //! - `engine`: random small programs. `--engine trace` (the default) takes them through every algorithm of the trace engine
 //!   and compares with the naive enumeration of all interleavings; `--engine graph` takes them through every reduction of
-//!   the graph engine under every memory model and compares with the enumeration of all graphs. Examples of the `oracle` and
-//!   `graph` crates do it.
+//!   the graph engine under every memory model and compares with the enumeration of all graphs; `--engine messages` takes
+//!   processes that pass messages through that engine, with observers and without, and both kinds of delivery. Examples of
+//!   the `oracle` and `graph` crates do it.
 //! - `csmith`: random C programs of one thread, run by the machine and as native binaries; what they print must be equal.
 //!   A program that differs is kept, with the command that generates it.
 //!
@@ -40,6 +41,7 @@ struct Choices {
 enum Engine {
     Trace,
     Graph,
+    Messages,
 }
 
 impl Engine {
@@ -48,6 +50,7 @@ impl Engine {
         match self {
             Engine::Trace => ["selvedge-oracle", "fuzz"],
             Engine::Graph => ["selvedge-graph", "fuzz_graph"],
+            Engine::Messages => ["selvedge-oracle", "fuzz_messages"],
         }
     }
 }
@@ -72,6 +75,8 @@ fn in_turns(mut choices: Choices) -> Outcome {
         engine(&choices)?;
         choices.engine = Engine::Graph;
         engine(&choices)?;
+        choices.engine = Engine::Messages;
+        engine(&choices)?;
         csmith(&choices)?;
         choices.seed += PROGRAMS_PER_TURN;
     }
@@ -89,7 +94,8 @@ fn parse(args: &[String]) -> Result<Choices, String> {
                 choices.engine = match words.next().map(String::as_str) {
                     Some("trace") => Engine::Trace,
                     Some("graph") => Engine::Graph,
-                    _ => return Err("--engine needs a name: trace, graph".to_owned()),
+                    Some("messages") => Engine::Messages,
+                    _ => return Err("--engine needs a name: trace, graph, messages".to_owned()),
                 };
                 choices.what.get_or_insert_with(|| "engine".to_owned());
             }

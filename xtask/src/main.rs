@@ -10,6 +10,7 @@
 //! | `ci.rs` | `ci`: format, lints, tidiness, tests, documentation |
 //! | `tidy.rs` | what `ci` checks about the source itself |
 //! | `bench.rs` | `bench`: the programs of `benchmarks/`, with counts, time and memory |
+//! | `bench_erlang.rs` | `bench erlang`: Erlang modules |
 //! | `bench_actors.rs` | `bench actors`: programs that pass messages against a peer |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
@@ -23,6 +24,7 @@
 
 mod bench;
 mod bench_actors;
+mod bench_erlang;
 mod bench_graph;
 mod bench_rust;
 mod bench_schedules;
@@ -56,6 +58,7 @@ cargo xtask COMMAND
   bench [--instructions] [--repeat N] [NAME...]
                            benchmarks whose name contains NAME (all if none is given): counts, time,
                            executions per second, memory, and instructions per execution (valgrind)
+  bench erlang             Erlang modules: interleavings per second, start-up
   bench actors [NAME...]   programs that pass messages against TraceForge, which is fetched from crates.io
   bench graph [--full] [--limit SECONDS] [NAME...]
                            a table of the graph engine: executions of TruSt and its extensions, speed,
@@ -68,7 +71,7 @@ cargo xtask COMMAND
   bench trace [--full] [--limit SECONDS] [NAME...]
                            what each reduction of the trace engine is good for, as a table; --full also
                            runs what takes long
-  fuzz [engine|csmith] [--engine trace|graph] [--seconds N] [--seed N]
+  fuzz [engine|csmith] [--engine trace|graph|messages] [--seconds N] [--seed N]
                            random programs: an engine against its oracle, the machine against native
                            binaries; both if neither is named";
 

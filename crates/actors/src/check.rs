@@ -71,13 +71,15 @@ impl Builder {
     /// If the program fails in one of them, with a description of it.
     #[track_caller]
     pub fn check<F: Fn() + Send + Sync + 'static>(&self, f: F) {
-        let stats = match std::env::var("SELVEDGE_REPLAY") {
-            Ok(schedule) => match self.replay(&schedule, f) {
-                Ok(text) => panic!("{text}"),
+        if let Ok(schedule) = std::env::var("SELVEDGE_REPLAY") {
+            match self.replay_one(&schedule, f) {
+                Ok((text, true)) => panic!("{text}"),
+                Ok((text, false)) => eprintln!("{text}"),
                 Err(why) => panic!("SELVEDGE_REPLAY: {why}"),
-            },
-            Err(_) => self.explore(f),
-        };
+            }
+            return;
+        }
+        let stats = self.explore(f);
         if let Some(failure) = &stats.failure {
             panic!("{failure}");
         }
@@ -132,6 +134,11 @@ impl Builder {
 
     /// Runs one execution again, and describes it.
     pub fn replay<F: Fn() + Send + Sync + 'static>(&self, schedule: &str, f: F) -> Result<String, String> {
+        self.replay_one(schedule, f).map(|(text, _)| text)
+    }
+
+    /// Runs one execution again: its description, and whether it fails.
+    fn replay_one<F: Fn() + Send + Sync + 'static>(&self, schedule: &str, f: F) -> Result<(String, bool), String> {
         context::install_hook();
         let replay = self.run_again(&Schedule::parse(schedule)?, &body_of(f))?;
         let mut text = chart::text(&replay);
@@ -147,7 +154,10 @@ impl Builder {
                 Stop::Bound(bound) => text.push_str(&format!("{}\n", bound.what)),
             }
         }
-        Ok(text)
+        if replay.stuck {
+            text.push_str("deadlock: who waits here waits forever\n");
+        }
+        Ok((text, replay.stuck || !replay.stops.is_empty()))
     }
 }
 

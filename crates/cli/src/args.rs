@@ -12,6 +12,7 @@ Examples:
   selvedge check queue.c -D N=3 -- -std=c11     with a macro, and flags for clang
   selvedge check --all --json report.json a.c b.c
   selvedge check spin.c --unroll 5              loops go round at most five times
+  selvedge check lock.erl --entry 'test(3)'     an Erlang module, from this call
   selvedge verify buffer.c                      loops and inputs without bound; schedules that are safe
   selvedge replay selvedge-trace.json           a violation again, step by step
 
@@ -86,8 +87,8 @@ pub enum Command {
 /// The program.
 #[derive(Args, Clone, Debug)]
 pub struct InputArgs {
-    /// C, C++ or LLVM IR files (.c .i .cc .cpp .cxx .ii .ll) that make up one program, or one file of Selvedge's own
-    /// text form (.sir).
+    /// C, C++ or LLVM IR files (.c .i .cc .cpp .cxx .ii .ll) that make up one program, one file of Selvedge's own
+    /// text form (.sir), or Erlang modules (.erl).
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
 
@@ -122,9 +123,46 @@ pub struct CheckArgs {
     /// What the program's environment may do.
     #[command(flatten)]
     pub environment: EnvironmentArgs,
+    /// What is special about Erlang modules.
+    #[command(flatten)]
+    pub erlang: ErlangArgs,
     /// What to report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// What is special about Erlang modules.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Erlang modules (.erl)")]
+pub struct ErlangArgs {
+    /// What to run: 'function(Arguments)' of the first module, or 'module:function(Arguments)'; can be given several times
+    /// [default: what scenarios/0 lists, else test/0, else every *_test/0].
+    #[arg(long = "entry", value_name = "CALL")]
+    pub entries: Vec<String>,
+    /// When messages arrive.
+    #[arg(long, value_enum, default_value = "instant")]
+    pub delivery: DeliveryArg,
+    /// Adds a directory with compiled modules (also as -pa DIR).
+    #[arg(long = "pa", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub code_dirs: Vec<PathBuf>,
+    /// A process that is in this function may wait forever (name or name/arity); those of OTP's behaviours may anyway.
+    #[arg(long = "server", value_name = "FUNCTION")]
+    pub servers: Vec<String>,
+    /// A receive that waits at least so long waits forever: milliseconds, or infinity.
+    #[arg(long, value_name = "TIME", default_value = "5000", value_parser = crate::erlang::after_timeout)]
+    pub after_timeout: values::Milliseconds,
+    /// Stop, incomplete, when a process makes more than N calls between two steps that others could notice.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub max_calls: u64,
+}
+
+/// When messages arrive.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeliveryArg {
+    /// As soon as they are sent.
+    Instant,
+    /// Later, in a step of their own; those of one sender to one receiver in order.
+    Fifo,
 }
 
 /// How to explore.

@@ -10,6 +10,7 @@
 //! | `loops.rs` | the `loops` command |
 //! | `replay.rs` | the `replay` command |
 //! | `run_once.rs` | the `run` command |
+//! | `erlang.rs`, `erlang/` | `check` and `replay` for Erlang modules |
 //! | `verify.rs`, `verify/` | the `verify` command |
 //! | `enforced.rs` | the `run` command with a schedule: natively |
 //! | `show.rs` | the `models` and `ir` commands |
@@ -28,6 +29,7 @@ mod bug;
 mod check;
 mod enforced;
 mod engine;
+mod erlang;
 mod estimate;
 mod exit;
 mod interrupt;
@@ -51,7 +53,7 @@ const STACK: usize = 1 << 28;
 
 fn main() -> ExitCode {
     // A mistake in the command line ends here, with exit code 2.
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(std::env::args_os().map(as_clap_wants));
     cli.color.write_global();
     bug::install_hook();
     let worker = std::thread::Builder::new().name("selvedge".to_owned()).stack_size(STACK);
@@ -68,12 +70,18 @@ fn main() -> ExitCode {
     }
 }
 
+/// Erlang's own tools write `-pa DIR`.
+fn as_clap_wants(arg: std::ffi::OsString) -> std::ffi::OsString {
+    if arg == "-pa" { "--pa".into() } else { arg }
+}
+
 fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
+        Command::Check(args) if erlang::is_meant(&args.input.inputs) => erlang::check(&args),
         Command::Check(args) => check::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Loops(args) => loops::run(&args),
-        Command::Replay(args) => replay::run(&args),
+        Command::Replay(args) => erlang::replay(&args).unwrap_or_else(|| replay::run(&args)),
         Command::Run(args) if args.native.schedule.is_some() || args.native.native => enforced::run(&args),
         Command::Run(args) => run_once::run(&args),
         Command::Models(args) => show::models(&args),

@@ -13,6 +13,10 @@ pub const TRACE_REDUCTIONS: &[&str] = &["ifaa", "observers"];
 /// Those of them that only the other one has.
 pub const GRAPH_REDUCTIONS: &[&str] = &["stale", "in-place", "speculative"];
 
+/// A time, or for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Milliseconds(pub Option<u64>);
+
 /// A memory model that is available.
 pub fn model(text: &str) -> Result<String, String> {
     one_of(text, MODELS, "model")

@@ -71,6 +71,7 @@ impl<'a> Planner<'a> {
             let mut begun = HashSet::new();
             for (n, event) in section.schedule.events.iter().enumerate() {
                 let places: Vec<Place> = self.executed(section, n).map(|(place, _)| *place).collect();
+                let signal = self.signal_step(section, n);
                 // The first event of a thread waits for its section to begin.
                 let waits = begun.insert(event.thread) || !order.waits[n].is_empty();
                 if self.options.level < Level::Opt2 {
@@ -81,7 +82,7 @@ impl<'a> Planner<'a> {
                     called.extend(places.first());
                 }
                 if order.signals[n] != 0 {
-                    called.extend(places.last());
+                    called.extend(places.get(signal));
                 }
             }
         }
@@ -117,22 +118,40 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// The step of an event behind which others may go on: the last one that they could notice. What a thread computes
+    /// behind it (an input may be long in coming) is its own business. An event that decides which section it is must have
+    /// decided.
+    fn signal_step(&self, section: &Section, event: usize) -> usize {
+        let decides = event == 0 && self.branches(section);
+        let noticed = |kind: &StepKind| match kind {
+            StepKind::Branch(_) => decides,
+            StepKind::Nondet | StepKind::Assume | StepKind::Call => false,
+            _ => true,
+        };
+        let kinds: Vec<StepKind> = self.executed(section, event).map(|(_, kind)| *kind).collect();
+        kinds.iter().rposition(noticed).unwrap_or(0)
+    }
+
+    /// Whether a section is one of several that start at its node.
+    fn branches(&self, section: &Section) -> bool {
+        self.art.branching(section.path.start)
+    }
+
     fn section(&self, section: &Section, order: &Waits, plan: &Plan) -> PlanSection {
         let mut steps = vec![Vec::new(); self.art.threads.len()];
         for (n, event) in section.schedule.events.iter().enumerate() {
-            let called: Vec<(SiteId, StepKind)> = self
-                .executed(section, n)
-                .filter_map(|(place, kind)| plan.sites.treated.get(place).map(|(site, _)| (*site, *kind)))
-                .collect();
-            let last = called.len().saturating_sub(1);
-            for (at, (site, kind)) in called.into_iter().enumerate() {
+            let signal_at = self.signal_step(section, n);
+            for (at, (place, kind)) in self.executed(section, n).enumerate() {
+                let Some((site, _)) = plan.sites.treated.get(place) else {
+                    continue;
+                };
                 let successor = match kind {
-                    StepKind::Branch(successor) => Some(successor),
+                    StepKind::Branch(successor) => Some(*successor),
                     _ => None,
                 };
                 let waits = if at == 0 { order.waits[n].clone() } else { Vec::new() };
-                let signal = if at == last { order.signals[n] } else { 0 };
-                steps[event.thread.index()].push(PlanStep { site, successor, waits, signal });
+                let signal = if at == signal_at { order.signals[n] } else { 0 };
+                steps[event.thread.index()].push(PlanStep { site: *site, successor, waits, signal });
             }
         }
         PlanSection { steps, signals: order.totals.clone(), to: section.to.index() }

@@ -111,7 +111,8 @@ static void *watch(void *arg) {
   uint64_t before = total();
   sleep_for(seconds / 2);
   report();
-  if (before && total() == before)
+  /* On a busy machine, less time says nothing. */
+  if (seconds >= 1 && before && total() == before)
     give_up("nothing useful happened in the second half of the time: the program is stuck");
   _exit(0);
   return arg;

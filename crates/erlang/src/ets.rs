@@ -153,7 +153,12 @@ fn on_table(
 ) -> Result<Term> {
     match (function, &args[1..]) {
         ("insert", [rows]) => {
-            insert(table, tables, &row_list(table, rows)?, effect);
+            let mut rows = row_list(table, rows)?;
+            if table.kind == TableKind::Bag {
+                // So does the run-time system.
+                rows.reverse();
+            }
+            insert(table, tables, &rows, effect);
             Ok(Term::bool(true))
         }
         ("insert_new", [rows]) => {

@@ -1,10 +1,13 @@
-//! One call, without other processes: the value of a function that only computes.
+//! One call, without other processes: the value of a function that only computes, or uses tables of its own.
 
 use crate::atom::Atom;
 use crate::interp::{self, Event, Problem};
 use crate::process::{Exception, Process};
+use crate::request::Then;
 use crate::system::{Callee, System};
+use crate::table::Tables;
 use crate::term::{Pid, Term};
+use std::rc::Rc;
 
 /// Why a call has no value.
 #[derive(Debug)]
@@ -29,11 +32,23 @@ pub fn evaluate(system: &mut System, module: Atom, name: Atom, args: Vec<Term>, 
     let frame =
         interp::call_frame(system, code, args).map_err(|error| NoValue::Problem(Problem::Code(error), Vec::new()))?;
     process.top = Some(frame);
-    match interp::run(system, &mut process) {
-        Event::Returned(value) => Ok(value),
-        Event::Died(exception) => Err(NoValue::Exception(exception)),
-        Event::Problem(problem) => Err(NoValue::Problem(problem, process.stacktrace())),
-        Event::Asks(_) | Event::Receives => Err(NoValue::NeedsEngine(process.stacktrace())),
-        Event::Matches | Event::NoMatch | Event::WaitsFor(_) => unreachable!("only probes end so"),
+    let mut tables = Tables::default();
+    let mut event = interp::run(system, &mut process);
+    loop {
+        let request = match event {
+            Event::Returned(value) => return Ok(value),
+            Event::Died(exception) => return Err(NoValue::Exception(exception)),
+            Event::Problem(problem) => return Err(NoValue::Problem(problem, process.stacktrace())),
+            Event::Receives => return Err(NoValue::NeedsEngine(process.stacktrace())),
+            Event::Matches | Event::NoMatch | Event::WaitsFor(_) => unreachable!("only probes end so"),
+            Event::Asks(request) => request,
+        };
+        let Then::Table(mut op) = request.then else { return Err(NoValue::NeedsEngine(process.stacktrace())) };
+        let op = Rc::make_mut(&mut op);
+        op.perform(&mut tables, process.pid);
+        event = match interp::answer(&mut process, op.result()) {
+            Some(event) => event,
+            None => interp::run(system, &mut process),
+        };
     }
 }

@@ -193,6 +193,16 @@ impl Otp {
         &self.users
     }
 
+    /// A hash of the user's modules as they are run.
+    pub fn hash(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        for module in &self.users {
+            (module.name(), fs::read(self.scratch.path().join(format!("{}.core", module.name()))).ok())
+                .hash(&mut hasher);
+        }
+        format!("{:016x}", hasher.finish())
+    }
+
     fn read_index(&mut self, printed: &str) -> Result<(), LoadError> {
         let index = self.read(&self.scratch.path().join("index"), Atom::EMPTY)?;
         let unexpected = || LoadError::Erl("its index is not understood".into());

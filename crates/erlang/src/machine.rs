@@ -36,8 +36,8 @@ pub struct Settings {
     pub servers: Vec<(Atom, Option<u8>)>,
     /// Exit reasons that are no errors.
     pub expected_exits: Vec<Term>,
-    /// Whether output is kept.
-    pub keep_output: bool,
+    /// Where output goes, if it is kept.
+    pub output: Option<Rc<RefCell<String>>>,
 }
 
 impl Default for Settings {
@@ -50,7 +50,7 @@ impl Default for Settings {
             after_timeout: Some(5000),
             servers: Vec::new(),
             expected_exits: Vec::new(),
-            keep_output: false,
+            output: None,
         }
     }
 }
@@ -68,7 +68,7 @@ struct Slot {
 
 /// A program being run.
 pub struct Machine {
-    system: RefCell<System>,
+    system: Rc<RefCell<System>>,
     settings: Settings,
     slots: Vec<Slot>,
     tables: Tables,
@@ -161,25 +161,8 @@ pub fn message_term(content: &Content<Machine>) -> Term {
 
 impl Machine {
     /// A program that has not started.
-    pub fn new(system: System, settings: Settings) -> Machine {
-        Machine {
-            system: RefCell::new(system),
-            settings,
-            slots: Vec::new(),
-            tables: Tables::default(),
-            undo: Vec::new(),
-            marks: Vec::new(),
-        }
-    }
-
-    /// What the processes have printed, if output is kept.
-    pub fn output(&self) -> String {
-        self.slots.iter().filter_map(|slot| slot.process.output.as_deref()).map(String::as_str).collect()
-    }
-
-    /// Gives the code back, for another run.
-    pub fn into_system(self) -> System {
-        self.system.into_inner()
+    pub fn new(system: Rc<RefCell<System>>, settings: Settings) -> Machine {
+        Machine { system, settings, slots: Vec::new(), tables: Tables::default(), undo: Vec::new(), marks: Vec::new() }
     }
 
     fn save(&mut self, index: usize) {
@@ -203,14 +186,14 @@ impl Machine {
         self.save(index);
         let mut process = Process::new(pid, self.settings.fuel);
         process.parent = parent;
-        process.output = self.settings.keep_output.then(Rc::default);
+        process.output = self.settings.output.clone();
         let label = label(child);
         let slot = &mut self.slots[index];
         slot.status = Status::Ready;
         slot.label = label;
         slot.crash = None;
         slot.process = process;
-        let event = first_event(self.system.get_mut(), &mut slot.process, child);
+        let event = first_event(&mut self.system.borrow_mut(), &mut slot.process, child);
         self.advance(index, event)
     }
 
@@ -219,7 +202,7 @@ impl Machine {
         let mut event = event;
         loop {
             let slot = &mut self.slots[index];
-            let system = self.system.get_mut();
+            let system = &mut *self.system.borrow_mut();
             let happened = event.take().unwrap_or_else(|| interp::run(system, &mut slot.process));
             match happened {
                 Event::Asks(request) => {
@@ -264,7 +247,7 @@ impl Machine {
     fn crash(&mut self, index: usize) -> Result<(), Stop> {
         let name = self.shown_name(index);
         match &self.slots[index].crash {
-            Some(exception) => Err(report::crash(self.system.get_mut(), &name, exception)),
+            Some(exception) => Err(report::crash(&self.system.borrow(), &name, exception)),
             None => Ok(()),
         }
     }
@@ -298,9 +281,28 @@ fn label(child: &Child) -> Rc<str> {
             Fun::External { name, .. } => name.name().into(),
         },
         other => match other.as_tuple() {
+            Some([Term::Atom(module), Term::Atom(name)]) if module.name() == "proc_lib" && name.name() == "init_p" => {
+                library_label(&child.args)
+            }
             Some([_, Term::Atom(name)]) => name.name().into(),
             _ => "".into(),
         },
+    }
+}
+
+/// A process that the library starts is called after the module with its callbacks, or after its function.
+fn library_label(args: &[Term]) -> Rc<str> {
+    match args {
+        [_, _, fun @ Term::Fun(_)] => label(&Child { function: fun.clone(), args: Vec::new() }),
+        [_, _, _, Term::Atom(name), list] => {
+            let list = list.to_vec().unwrap_or_default();
+            // `gen:init_it(Behaviour, Starter, Parent, [Name,] Module, Args, Options)`
+            match list.len().checked_sub(3).map(|at| &list[at]) {
+                Some(Term::Atom(module)) if name.name() == "init_it" => module.name().into(),
+                _ => name.name().into(),
+            }
+        }
+        _ => "init_p".into(),
     }
 }
 
@@ -488,7 +490,7 @@ impl selvedge_messages::Machine for Machine {
             // The first process is the test: it must not be ended by others either.
             let reason = reason_term(reason);
             if slot.crash.is_none() && !is_expected(&reason, &self.settings.expected_exits) {
-                return Err(report::ended_by_signal(self.system.get_mut(), &reason));
+                return Err(report::ended_by_signal(&self.system.borrow(), &reason));
             }
             self.crash(index)?;
         }

@@ -7,6 +7,7 @@ use crate::atom::Atom;
 use crate::code::{Function, Instr, Pc};
 use crate::core::Place;
 use crate::term::{Map, Pid, Ref, Term};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A call that has not returned yet.
@@ -68,8 +69,8 @@ pub struct Process {
     pub trap_exit: bool,
     /// Who started it, if someone did.
     pub parent: Option<Pid>,
-    /// What was written to standard output; kept by replays only.
-    pub output: Option<Rc<String>>,
+    /// Where what it prints goes; only replays keep it.
+    pub output: Option<Rc<RefCell<String>>>,
 }
 
 impl Process {

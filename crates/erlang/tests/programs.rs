@@ -6,8 +6,10 @@ use selvedge_erlang::loader::{Otp, Sources};
 use selvedge_erlang::machine::{Machine, Settings};
 use selvedge_erlang::system::System;
 use selvedge_messages::{Delivery, Exploration, Nobody, Options, explore};
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// An entry of a program, and what it should give.
 #[derive(Clone, Debug)]
@@ -51,7 +53,7 @@ fn run(case: &Case, options: &Options) -> Exploration {
         fuel: 1_000_000,
         ..Settings::default()
     };
-    let machine = Machine::new(System::new(Box::new(otp)), settings);
+    let machine = Machine::new(Rc::new(RefCell::new(System::new(Box::new(otp)))), settings);
     explore(machine, options, &mut Nobody)
 }
 

@@ -55,6 +55,8 @@ pub struct Replay {
     pub stops: Vec<Stop>,
     /// Processes that wait at the end, with what they wait for.
     pub waiting: Vec<(Pid, String)>,
+    /// Whether one of them is no server: nothing can happen any more, and it waits forever.
+    pub stuck: bool,
 }
 
 /// Runs a schedule on a fresh machine.
@@ -62,8 +64,13 @@ pub fn replay<M: Machine>(machine: M, delivery: Delivery, schedule: &Schedule) -
     let mut roster = Roster::default();
     schedule.number(&mut roster);
     let (mut system, stop) = System::start_with(machine, delivery, roster, schedule.quiet);
-    let mut replay =
-        Replay { records: Vec::new(), processes: Vec::new(), stops: Vec::from_iter(stop), waiting: Vec::new() };
+    let mut replay = Replay {
+        records: Vec::new(),
+        processes: Vec::new(),
+        stops: Vec::from_iter(stop),
+        waiting: Vec::new(),
+        stuck: false,
+    };
     let mut labels = FxHashMap::default();
     schedule.run(&mut system, |system, role, choice| {
         let (record, stop) = step(system, role, choice, &mut labels);
@@ -76,6 +83,8 @@ pub fn replay<M: Machine>(machine: M, delivery: Delivery, schedule: &Schedule) -
     replay.processes = all().filter(there).map(named).collect();
     let waits = all().filter(|&pid| system.is_waiting(pid));
     replay.waiting = waits.map(|pid| (pid, system.machine.waits_for(pid))).collect();
+    let over = system.actors().all(|actor| !system.enabled(actor));
+    replay.stuck = over && replay.waiting.iter().any(|(pid, _)| !system.machine.is_server(*pid));
     Ok(replay)
 }
 
@@ -134,10 +143,15 @@ fn step<M: Machine>(
             }
             words(system, op, choice, &text)
         }
-        (None, Role::Channel(from, _)) => format!("is delivered {text} from {}", machine.name(from)),
+        (None, Role::Channel(Sender::Process(from), _)) => {
+            format!("is delivered {text} from {}", machine.name(from))
+        }
+        (None, Role::Channel(Sender::Timer(timer), _)) => {
+            format!("is delivered {text} from a timer of {}", machine.name(timer.owner))
+        }
         (None, Role::Timer(_)) => match &act.arrival {
             Some(arrival) => format!("timer sends {text} to {}", machine.name(arrival.message.to)),
-            None => "timer was stopped".to_owned(),
+            None => "timer fires, or was stopped".to_owned(),
         },
         (None, Role::Process(_)) if act.own.is_some() => {
             mark = Mark::End;

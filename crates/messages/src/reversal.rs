@@ -29,11 +29,13 @@ pub struct Plan<M: Machine> {
     pub revised: Option<Action<M>>,
     /// Per event of the execution, its position in `pre(E, e).v`.
     at: Vec<u32>,
+    /// Events that come behind `e`, and whether they have to come before the observer.
+    later: Vec<(EventId, bool)>,
 }
 
 impl<M: Machine> Default for Plan<M> {
     fn default() -> Plan<M> {
-        Plan { v: Vec::new(), revised: None, at: Vec::new() }
+        Plan { v: Vec::new(), revised: None, at: Vec::new(), later: Vec::new() }
     }
 }
 
@@ -54,6 +56,15 @@ impl<M: Machine> Plan<M> {
         self.at[f.index()] = at;
         let source = self.position(level, trace.event(f).source);
         self.v.push(Planned { event: f.index() as u32, at, source });
+    }
+
+    /// Adds those of the later events that have to come before the observer, or the others.
+    fn push_later(&mut self, trace: &Trace<M>, level: usize, before: bool) {
+        for n in 0..self.later.len() {
+            if self.later[n].1 == before {
+                self.push(trace, level, self.later[n].0);
+            }
+        }
     }
 
     /// Adds those events behind `e`.
@@ -88,12 +99,21 @@ pub fn observed<M: Machine>(trace: &Trace<M>, e: EventId, e2: EventId, o: EventI
     let level = e.index();
     plan.clear(trace);
     // First what has to come before e' and o: of notdep(e, E), and of notobs(e, e', E) \ ê' behind e.
-    plan.push_all(trace, e, |f| {
-        !trace.happens_before(e, f) && (trace.happens_before(f, e2) || trace.happens_before(f, o))
-    });
+    plan.later.clear();
+    for f in (level + 1..trace.len()).map(EventId::new) {
+        if f == e2 || trace.happens_before(o, f) {
+            continue;
+        }
+        let (after, before) = (trace.happens_before(e, f), trace.happens_before(f, o));
+        if !after && (before || trace.happens_before(f, e2)) {
+            plan.push(trace, level, f);
+        } else {
+            plan.later.push((f, before));
+        }
+    }
     plan.push(trace, level, e2);
     plan.push(trace, level, e);
-    plan.push_all(trace, e, |f| f != o && f != e2 && trace.happens_before(e, f) && trace.happens_before(f, o));
+    plan.push_later(trace, level, true);
     plan.push(trace, level, o);
     let source = plan.at[e2.index()];
     let taken = trace.event(e2).act().arrival.as_ref().map(|arrival| arrival.message.id);
@@ -102,12 +122,7 @@ pub fn observed<M: Machine>(trace: &Trace<M>, e: EventId, e2: EventId, o: EventI
     let choice = trace.event(o).action.choice;
     plan.revise(trace, with_taken(act, Received { taken, ..copy(received) }), choice, source);
     // Then what is left.
-    plan.push_all(trace, e, |f| {
-        f != e2
-            && !trace.happens_before(f, o)
-            && !trace.happens_before(o, f)
-            && (trace.happens_before(e, f) || !trace.happens_before(f, e2))
-    });
+    plan.push_later(trace, level, false);
 }
 
 /// How much is known of a sequence.

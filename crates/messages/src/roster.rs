@@ -3,7 +3,7 @@
 //! An actor is a process, a channel (what is on its way from one process to another, if delivery is a step of its own) or a
 //! timer. Numbers are given out once for all executions: the n-th child of a process is the same process in all of them.
 
-use crate::{Pid, Ref, first_process};
+use crate::{Pid, Ref, Sender, first_process};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, entity};
 use std::fmt;
@@ -18,8 +18,8 @@ entity! {
 pub enum Role {
     /// A process.
     Process(Pid),
-    /// What is on its way from one process to another, in the order in which it was sent.
-    Channel(Pid, Pid),
+    /// What is on its way from a process (or timer) to another process, in the order in which it was sent.
+    Channel(Sender, Pid),
     /// A timer.
     Timer(Ref),
 }

@@ -8,7 +8,7 @@
 
 use crate::roster::{Path, Role, Roster};
 use crate::system::MAX_PROCESSES;
-use crate::{Machine, Pid, Ref, System};
+use crate::{Machine, Pid, Ref, Sender, System};
 use selvedge_ir::EntityRef;
 use std::fmt;
 
@@ -17,8 +17,8 @@ use std::fmt;
 pub enum Who {
     /// A process.
     Process(Path),
-    /// A channel.
-    Channel(Path, Path),
+    /// A channel from a process or timer to a process.
+    Channel(Box<Who>, Path),
     /// A timer.
     Timer(Path, u32),
 }
@@ -49,7 +49,13 @@ impl Who {
         let path = |pid| roster.path(pid).clone();
         match role {
             Role::Process(pid) => Who::Process(path(pid)),
-            Role::Channel(from, to) => Who::Channel(path(from), path(to)),
+            Role::Channel(from, to) => {
+                let from = match from {
+                    Sender::Process(pid) => Role::Process(pid),
+                    Sender::Timer(timer) => Role::Timer(timer),
+                };
+                Who::Channel(Box::new(Who::of(roster, from)), path(to))
+            }
             Role::Timer(timer) => Who::Timer(path(timer.owner), timer.n),
         }
     }
@@ -58,7 +64,13 @@ impl Who {
     pub fn role(&self, roster: &mut Roster) -> Role {
         match self {
             Who::Process(path) => Role::Process(roster.at(path)),
-            Who::Channel(from, to) => Role::Channel(roster.at(from), roster.at(to)),
+            Who::Channel(from, to) => {
+                let from = match from.role(roster) {
+                    Role::Process(pid) | Role::Channel(_, pid) => Sender::Process(pid),
+                    Role::Timer(timer) => Sender::Timer(timer),
+                };
+                Role::Channel(from, roster.at(to))
+            }
             Who::Timer(owner, n) => Role::Timer(Ref { owner: roster.at(owner), n: *n }),
         }
     }
@@ -128,23 +140,33 @@ fn parse_step(word: &str) -> Option<ScheduleStep> {
         Some((who, choice)) => (who, choice.parse().ok()?),
         None => (word, 0),
     };
-    let who = if let Some((from, to)) = who.split_once('>') {
-        Who::Channel(Path::parse(from)?, Path::parse(to)?)
-    } else if let Some((owner, n)) = who.split_once('#') {
-        Who::Timer(Path::parse(owner)?, n.parse().ok()?)
-    } else {
-        Who::Process(Path::parse(who)?)
+    let who = match who.split_once('>') {
+        Some((from, to)) => Who::Channel(Box::new(parse_sender(from)?), Path::parse(to)?),
+        None => parse_sender(who)?,
     };
     Some(ScheduleStep { who, choice })
 }
 
+fn parse_sender(who: &str) -> Option<Who> {
+    Some(match who.split_once('#') {
+        Some((owner, n)) => Who::Timer(Path::parse(owner)?, n.parse().ok()?),
+        None => Who::Process(Path::parse(who)?),
+    })
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Who::Process(path) => write!(f, "{path}"),
+            Who::Channel(from, to) => write!(f, "{from}>{to}"),
+            Who::Timer(owner, n) => write!(f, "{owner}#{n}"),
+        }
+    }
+}
+
 impl fmt::Display for ScheduleStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.who {
-            Who::Process(path) => write!(f, "{path}")?,
-            Who::Channel(from, to) => write!(f, "{from}>{to}")?,
-            Who::Timer(owner, n) => write!(f, "{owner}#{n}")?,
-        }
+        write!(f, "{}", self.who)?;
         if self.choice == 0 { Ok(()) } else { write!(f, "/{}", self.choice) }
     }
 }
@@ -170,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_is_written_can_be_read() {
-        let text = "! @0.0,0.0.1,0.1 0 0.1/2 0.1>0 0.3#4";
+        let text = "! @0.0,0.0.1,0.1 0 0.1/2 0.1>0 0.3#4 0.3#4>0.1";
         assert_eq!(Schedule::parse(text).map(|schedule| schedule.to_string()), Ok(text.to_owned()));
         assert!(Schedule::parse("0 1").is_err());
         assert!(Schedule::parse("0 0.x").is_err());

@@ -5,7 +5,8 @@
 //!
 //! **Delivery.** With [`Delivery::Instant`], sending and delivering are one step of the sender. With [`Delivery::Fifo`] the
 //! step of the sender only puts the message on its way, and delivering it is a step of the channel from this sender to
-//! this receiver, which keeps the order. What a process sends to itself arrives at once.
+//! this receiver, which keeps the order. What a process sends to itself arrives at once. A timer that has fired is a sender
+//! like others.
 //!
 //! **Spawning and ending** are steps of their own only if somebody could notice: a process may be ended by a signal just
 //! before it would have created another, and others may ask whether it has ended. As long as no process has linked with
@@ -611,6 +612,11 @@ impl<M: Machine> System<M> {
         if self.delivery == Delivery::Instant || from == to {
             return self.arrive(act, to, signal);
         }
+        self.put_on_its_way(Sender::Process(from), to, signal);
+    }
+
+    /// A signal enters the channel to its receiver.
+    fn put_on_its_way(&mut self, from: Sender, to: Pid, signal: Signal<M>) {
         let channel = self.roster.actor(Role::Channel(from, to));
         let now = self.now();
         self.channels.entry(channel).or_default().push_back((signal, now));
@@ -641,7 +647,11 @@ impl<M: Machine> System<M> {
                         Target::Alias(alias) => Some(alias),
                         _ => None,
                     };
-                    self.arrive(act, to, Signal::Message(message, via));
+                    let signal = Signal::Message(message, via);
+                    match self.delivery {
+                        Delivery::Instant => self.arrive(act, to, signal),
+                        Delivery::Fifo => self.put_on_its_way(Sender::Timer(reference), to, signal),
+                    }
                 }
                 at
             }

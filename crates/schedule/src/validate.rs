@@ -108,7 +108,8 @@ fn nodes(art: &PublishedArt) -> Result<(), ArtError> {
     for id in art.node_ids() {
         node(art, id, &mut parents)?;
     }
-    if parents[0] != 0 || parents[1..].iter().any(|&count| count != 1) {
+    // A node without a parent may cover others: its parent was covered itself later.
+    if parents[0] != 0 || parents.iter().any(|&count| count > 1) {
         return Err(damaged("it is not a tree"));
     }
     Ok(())
@@ -256,9 +257,6 @@ mod tests {
     fn a_missing_branch_is_noticed() {
         let error = after(|art| {
             art["nodes"][3]["edges"].as_array_mut().expect("edges").pop();
-            // The child must go as well, or it is no tree.
-            art["nodes"].as_array_mut().expect("nodes").remove(5);
-            art["nodes"][4]["edges"][0]["to"] = 5.into();
         });
         assert_eq!(error, damaged("t0 is expanded at n3, but not by r3"));
     }

@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use crate::overflow::{self, Ended, Guarded};
-use crate::runtime::{self, Here, SUSPENDED, Yielded};
+use crate::runtime::{self, Here, Pending, SUSPENDED, Yielded};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
@@ -28,6 +28,8 @@ const GUARD: usize = 1 << 16;
 pub(crate) struct Strand {
     coroutine: Option<Coroutine<Outcome, Yielded, Ended, DefaultStack>>,
     here: Here,
+    /// The operation that it waits with, on its stack; null if there is none.
+    pending: *const Pending,
     /// The ends of its stack.
     limit: usize,
     base: usize,
@@ -39,6 +41,14 @@ impl Strand {
     /// The ends of its stack.
     pub fn stack(&self) -> (usize, usize) {
         (self.limit, self.base)
+    }
+
+    /// The operation that it waits with.
+    #[inline]
+    pub fn pending(&self) -> Option<&Pending> {
+        // SAFETY: the coroutine has suspended itself with it, and stays in the frame that it is in as long as it is not
+        // resumed; then, and when its stack is taken back, this is null.
+        unsafe { self.pending.as_ref() }
     }
 
     /// The contents of the stack of a suspended thread, from a bit below an address to its end.
@@ -67,12 +77,14 @@ impl Strand {
 
 /// Where a thread has come to.
 pub(crate) enum Came {
-    /// It has suspended itself.
+    /// It has come to an operation: [`Strand::pending`].
+    Op,
+    /// It has suspended itself for another reason.
     To(Yielded),
     /// It has ended.
     End,
     /// It has panicked.
-    Panic(String, SourceSpan),
+    Panic(Box<(String, SourceSpan)>),
 }
 
 thread_local! {
@@ -126,9 +138,10 @@ impl Pool {
             }
         };
         let here = Here { thread, yielder: std::ptr::null() };
+        let pending = std::ptr::null();
         // The lowest page is there to catch what overflows.
         let (guard, base) = (stack.limit().get(), stack.base().get());
-        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, limit: guard + GUARD, base, guard }
+        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, pending, limit: guard + GUARD, base, guard }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -149,6 +162,7 @@ impl Pool {
         if self.engine == 0 || here < self.engine {
             self.engine = here;
         }
+        strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
         overflow::guard(Some(Guarded { handler: coroutine.trap_handler(), limit: strand.guard }));
@@ -157,16 +171,17 @@ impl Pool {
         strand.here = runtime::here().unwrap_or(strand.here);
         runtime::set_here(None);
         match result {
+            CoroutineResult::Yield(Yielded::Op(pending)) => {
+                strand.pending = pending;
+                Came::Op
+            }
             CoroutineResult::Yield(yielded) => Came::To(yielded),
             CoroutineResult::Return(ended) => {
                 self.take_back(strand);
                 match ended {
                     Ended::Well => Came::End,
-                    Ended::Panicked => {
-                        let (message, place) = runtime::take_panic().unwrap_or_default();
-                        Came::Panic(message, place)
-                    }
-                    Ended::Overflowed => Came::Panic(overflow::MESSAGE.to_owned(), SourceSpan::default()),
+                    Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
+                    Ended::Overflowed => Came::Panic(Box::new((overflow::MESSAGE.to_owned(), SourceSpan::default()))),
                 }
             }
         }
@@ -184,6 +199,7 @@ impl Pool {
     }
 
     fn take_back(&mut self, strand: &mut Strand) {
+        strand.pending = std::ptr::null();
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
-use crate::runtime::{self, At, Yielded, violation};
+use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::spin::Spin;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
@@ -46,8 +46,6 @@ const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: Non
 /// A thread's coroutine.
 struct Slot {
     strand: Strand,
-    /// The Op that it waits with.
-    pending: Option<(Op, At)>,
     spin: Spin,
 }
 
@@ -113,14 +111,14 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] = Some(Slot { strand, pending: None, spin: Spin::default() });
+        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default() });
     }
 
     /// Runs a coroutine to its next Op.
     fn go(&mut self, thread: ThreadId, outcome: Outcome) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
-        if let Some((op, _)) = slot.pending {
-            slot.spin.performed(&op, outcome);
+        if let Some(pending) = slot.strand.pending() {
+            slot.spin.performed(&pending.op, outcome);
         }
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         while let Came::To(Yielded::Yields { low, .. }) = came {
@@ -138,10 +136,6 @@ impl RustMachine {
             }
             came = self.pool.resume(&mut slot.strand, 0);
         }
-        slot.pending = match came {
-            Came::To(Yielded::Op(op, at)) => Some((op, at)),
-            _ => None,
-        };
         came
     }
 
@@ -151,7 +145,10 @@ impl RustMachine {
         self.take_met(thread, false);
         let state = &mut self.states[thread.index()];
         match came {
-            Came::To(Yielded::Op(op, at)) => {
+            Came::Op | Came::To(Yielded::Op(_)) => {
+                let slot =
+                    self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
+                let &Pending { op, at } = slot.strand.pending().expect("it waits with an operation");
                 *state = State { status: Status::Ready, op, at: Some(at), spins: false };
                 if runtime::take_aside() {
                     return Err(self.caught_panic(thread, at));
@@ -168,7 +165,8 @@ impl RustMachine {
                 return Err(*stop);
             }
             Came::End => state.status = Status::Finished,
-            Came::Panic(message, mut place) => {
+            Came::Panic(panic) => {
+                let (message, mut place) = *panic;
                 state.status = Status::Stopped;
                 if let (0, Some(at)) = (place.line, state.at) {
                     // An overflow has no place of its own: it came after this.
@@ -217,12 +215,17 @@ impl RustMachine {
         self.go(main_thread(), 0);
         self.take_met(main_thread(), true);
         for n in 0..self.made {
-            let step = self.steps[n];
-            self.check(step.thread, step.op)?;
-            self.set_time(step.now);
-            self.go(step.thread, step.outcome);
-            self.take_met(step.thread, true);
-            if let Op::Spawn { child } = step.op {
+            let Step { thread, op, outcome, now } = &self.steps[n];
+            let (thread, outcome, now) = (*thread, *outcome, *now);
+            self.check(thread, op)?;
+            let spawned = match op {
+                Op::Spawn { child } => Some(*child),
+                _ => None,
+            };
+            self.set_time(now);
+            self.go(thread, outcome);
+            self.take_met(thread, true);
+            if let Some(child) = spawned {
                 self.create(child);
                 self.go(child, 0);
                 self.take_met(child, true);
@@ -233,11 +236,12 @@ impl RustMachine {
     }
 
     /// Whether a thread is where the record says.
-    fn check(&self, thread: ThreadId, op: Op) -> Result<(), Stop> {
-        let now = self.slots.get(thread.index()).and_then(Option::as_ref).and_then(|slot| slot.pending);
-        match now {
-            Some((now, _)) if now == op => Ok(()),
-            now => Err(self.differs(thread, op, now)),
+    #[inline]
+    fn check(&self, thread: ThreadId, op: &Op) -> Result<(), Stop> {
+        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
+        match slot.and_then(|slot| slot.strand.pending()) {
+            Some(now) if now.op == *op => Ok(()),
+            now => Err(self.differs(thread, *op, now.map(|now| (now.op, now.at)))),
         }
     }
 
@@ -306,11 +310,11 @@ impl Machine for RustMachine {
     }
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        let op = self.state(thread).op;
         if self.stale {
             self.run_again()?;
+            self.check(thread, &op)?;
         }
-        let op = self.state(thread).op;
-        self.check(thread, op)?;
         self.save(thread);
         self.steps.truncate(self.made);
         let now = self.memory.now();

@@ -21,10 +21,16 @@ use std::panic::Location;
 /// Where an operation stands in the source.
 pub(crate) type At = &'static Location<'static>;
 
+/// An operation for whose outcome a coroutine waits.
+pub(crate) struct Pending {
+    pub op: Op,
+    pub at: At,
+}
+
 /// What a coroutine tells the machine when it suspends itself.
 pub(crate) enum Yielded {
-    /// It waits for the outcome of an operation.
-    Op(Op, At),
+    /// It waits for the outcome of an operation, which stays where it is, on its stack, until then.
+    Op(*const Pending),
     /// It cannot go on.
     Stop(Box<Stop>),
     /// It has assumed something that does not hold.
@@ -161,7 +167,12 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if DEFERRED.get() {
         perform_deferred();
     }
-    suspend(Yielded::Op(op, at))
+    suspend_pending(op, at)
+}
+
+fn suspend_pending(op: Op, at: At) -> Outcome {
+    let pending = Pending { op, at };
+    suspend(Yielded::Op(&raw const pending))
 }
 
 /// Performs what destructors have put off.
@@ -170,7 +181,7 @@ pub(crate) fn perform_deferred() {
     let Some(thread) = current() else { return };
     let deferred = shared(|shared| std::mem::take(&mut shared.per_thread(thread).deferred));
     for Deferred { op, at } in deferred {
-        suspend(Yielded::Op(op, at));
+        suspend_pending(op, at);
     }
 }
 

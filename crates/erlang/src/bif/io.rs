@@ -5,7 +5,6 @@ use super::{Bif, Context, Flow, Row, badarg};
 use crate::atom::Atom;
 use crate::term::Term;
 use std::fmt::Write;
-use std::rc::Rc;
 
 pub(super) const TABLE: &[Row<Bif>] = &[
     ("io", "format", 1, |c, args| output(c, &args[0], &Term::Nil)),
@@ -38,8 +37,8 @@ pub(super) const TABLE: &[Row<Bif>] = &[
 ];
 
 fn print(context: &mut Context<'_>, text: &str) -> Flow {
-    if let Some(output) = &mut context.process.output {
-        Rc::make_mut(output).push_str(text);
+    if let Some(output) = &context.process.output {
+        output.borrow_mut().push_str(text);
     }
     Flow::Value(Term::Atom(Atom::OK))
 }

@@ -10,7 +10,20 @@ use selvedge_messages::{AliasEnd, Op, Query, Target};
 /// The group leader: nobody of the program.
 pub const GROUP_LEADER: Pid = Pid(u32::MAX - 1);
 
-pub(super) const TABLE: &[Row<Bif>] = &[
+macro_rules! rows {
+    ($(($module:literal, $name:literal, $arity:literal, $function:expr)),* $(,)?) => {
+        &[$(($module, $name, $arity, |context, args| {
+            // Only what is not done with it is known about the group leader.
+            if $name != "!" && args.iter().any(|arg| *arg == Term::Pid(GROUP_LEADER)) && !matches!($name, "group_leader") {
+                return Flow::Unsupported(format!("{}:{}/{} of the group leader", $module, $name, $arity));
+            }
+            let function: Bif = $function;
+            function(context, args)
+        })),*]
+    };
+}
+
+pub(super) const TABLE: &[Row<Bif>] = rows![
     ("erlang", "spawn", 1, |c, args| spawn_fun(c, &args[0], Start::default())),
     ("erlang", "spawn_link", 1, |c, args| spawn_fun(c, &args[0], Start::LINK)),
     ("erlang", "spawn_monitor", 1, |c, args| spawn_fun(c, &args[0], Start::MONITOR)),
@@ -88,6 +101,15 @@ pub(super) const TABLE: &[Row<Bif>] = &[
     ("erlang", "send_after", 4, |c, args| start_timer(c, args, false)),
     ("erlang", "start_timer", 3, |c, args| start_timer(c, args, true)),
     ("erlang", "start_timer", 4, |c, args| start_timer(c, args, true)),
+    ("timer", "send_after", 2, |c, args| library_timer(c, &[args[0].clone(), c.process.pid.into(), args[1].clone()])),
+    ("timer", "send_after", 3, library_timer),
+    ("timer", "cancel", 1, |_, args| match args[0].as_tuple() {
+        Some([Term::Atom(kind), Term::Ref(reference)]) if kind.name() == "send_local" => {
+            let done = Term::tuple([Term::Atom(Atom::OK), Term::atom("cancel")]);
+            ask(Op::CancelTimer { reference: engine_ref(*reference) }, Then::Value(done))
+        }
+        _ => Flow::Value(Term::tuple([Term::Atom(Atom::ERROR), Term::Atom(Atom::BADARG)])),
+    }),
     ("erlang", "cancel_timer", 1, |_, args| timer(&args[0], true)),
     ("erlang", "cancel_timer", 2, |_, args| match args[1].to_vec() {
         Some(options) if options.is_empty() => timer(&args[0], true),
@@ -282,8 +304,10 @@ fn process_flag(context: &mut Context<'_>, args: &[Term]) -> Flow {
         (Some("priority"), _) => Flow::Value(Term::Atom(Atom::NORMAL)),
         (Some("fullsweep_after" | "min_heap_size" | "min_bin_vheap_size"), _) => Flow::Value(Term::Int(0)),
         (Some("message_queue_data"), _) => Flow::Value(Term::atom("on_heap")),
-        (Some("trap_exit"), _) | (None, _) => badarg().into(),
-        (Some(other), _) => Flow::Unsupported(format!("erlang:process_flag({other}, _)")),
+        (Some(other @ ("max_heap_size" | "save_calls" | "sensitive" | "async_dist" | "error_handler")), _) => {
+            Flow::Unsupported(format!("erlang:process_flag({other}, _)"))
+        }
+        _ => badarg().into(),
     }
 }
 
@@ -336,6 +360,21 @@ fn start_timer(context: &mut Context<'_>, args: &[Term], wrapped: bool) -> Flow 
     let message = args[2].clone();
     let payload = if wrapped { Term::tuple([Term::Atom(Atom::TIMEOUT), reference.into(), message]) } else { message };
     ask(Op::StartTimer { reference: engine_ref(reference), to, payload }, Then::Value(reference.into()))
+}
+
+/// `timer:send_after`, without the process that the library starts for it.
+fn library_timer(context: &mut Context<'_>, args: &[Term]) -> Flow {
+    match start_timer(context, args, false) {
+        Flow::Ask(mut request) => {
+            if let Then::Value(reference) = request.then {
+                let timer = Term::tuple([Term::atom("send_local"), reference]);
+                request.then = Then::Value(Term::tuple([Term::Atom(Atom::OK), timer]));
+            }
+            Flow::Ask(request)
+        }
+        Flow::Raise(_) => Flow::Value(Term::tuple([Term::Atom(Atom::ERROR), Term::Atom(Atom::BADARG)])),
+        other => other,
+    }
 }
 
 fn timer(timer: &Term, cancel: bool) -> Flow {

@@ -18,6 +18,15 @@ clean(T) -> T.
 
 id(X) -> X.
 
+%% A table with these rows.
+table(Kind, Rows) ->
+    T = ets:new(some_table, [Kind, public]),
+    true = ets:insert(T, Rows),
+    T.
+
+%% The rows of a table in an order that does not depend on its kind.
+rows(T) -> lists:sort(ets:tab2list(T)).
+
 fact(0) -> 1;
 fact(N) when N > 0 -> N * fact(N - 1).
 

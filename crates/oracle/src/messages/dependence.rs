@@ -6,7 +6,7 @@
 //!   course, and so do its creation and the signal that dooms it; the course thus orders creation before the first step,
 //!   and the deadly signal against every step of its target;
 //! - both are shared operations that do not commute, as the front end says;
-//! - `e` brings what the receive or flush `f` takes;
+//! - `e` brings what the receive or flush `f` takes (but not silently, see below);
 //! - `e` is a receive that timed out, and `f` brings something that it would have taken;
 //! - one counts the messages of a mailbox, and the other brings or takes one;
 //! - `e` and `f` bring something to the same mailbox (even if its owner has ended), and
@@ -14,6 +14,10 @@
 //!   - [`Equivalence::Observers`]: what `e` brings is taken by a receive whose predicate also accepts what `f` brings,
 //!     and this was not taken out of the mailbox earlier. The receive is the observer: if `f` had come first, it would
 //!     have taken the other. (Optimal DPOR with Observers, Sec. 6; `observers(e, f, E)` is that one receive.)
+//!
+//! A `DOWN` that is thrown away *silently*, since its monitor was ended with `flush` and nobody asked whether it had been
+//! there, does not depend on that: it may come before or after. For all others it counts as something that was there
+//! until then.
 //!
 //! A receive that took something does not depend on what arrives later, nor one that timed out on what came before it: it
 //! would do the same in the other order. Nor does an arrival depend on the end of the mailbox's owner.
@@ -56,11 +60,11 @@ type Taken<'a, M> = HashMap<SignalId, (usize, Option<&'a Accepts<<M as Machine>:
 
 /// Per step, all steps that happen before it.
 pub fn happens_before<M: Machine>(run: &Naive<M>, equivalence: Equivalence) -> Vec<StepSet> {
-    let taken = taken(&run.events);
+    let taken = taken(run);
     let mut before: Vec<StepSet> = Vec::with_capacity(run.events.len());
     for (at, event) in run.events.iter().enumerate() {
-        let direct = |&(_, earlier): &(usize, &Event<M>)| {
-            earlier.actor == event.actor || dependent(run, &taken, equivalence, earlier, event)
+        let direct = |&(n, earlier): &(usize, &Event<M>)| {
+            earlier.actor == event.actor || dependent(run, &taken, equivalence, (n, earlier), event)
         };
         let earlier = run.events[..at].iter().enumerate().filter(direct);
         before.push(earlier.fold(0, |set, (n, _)| set | before[n] | 1 << n));
@@ -102,13 +106,18 @@ fn actor_words(actor: Actor) -> [u32; 4] {
     }
 }
 
-fn taken<M: Machine>(events: &[Event<M>]) -> Taken<'_, M> {
+fn taken<M: Machine>(run: &Naive<M>) -> Taken<'_, M> {
     let mut taken = HashMap::new();
-    for (at, event) in events.iter().enumerate() {
+    for (at, event) in run.events.iter().enumerate() {
         for touch in &event.touches {
             match touch {
                 Touch::Takes(_, signal, accepts) => taken.insert(*signal, (at, Some(accepts))),
                 Touch::Flushes(_, signal) => taken.insert(*signal, (at, None)),
+                // It may come later: it is gone from this step on.
+                Touch::Silences(_, reference) => match run.down(*reference) {
+                    Some(signal) if !taken.contains_key(&signal) => taken.insert(signal, (at, None)),
+                    _ => None,
+                },
                 _ => None,
             };
         }
@@ -120,20 +129,27 @@ fn dependent<M: Machine>(
     run: &Naive<M>,
     taken: &Taken<'_, M>,
     equivalence: Equivalence,
-    earlier: &Event<M>,
+    (at, earlier): (usize, &Event<M>),
     later: &Event<M>,
 ) -> bool {
     let conflict = |(a, b): (&Touch<M>, &Touch<M>)| match (a, b) {
         (Touch::Write(a), Touch::Write(b) | Touch::Read(b)) | (Touch::Read(a), Touch::Write(b)) => a == b,
         (Touch::ReadLinks(pid), Touch::Write(Part::Link(a, b)))
         | (Touch::Write(Part::Link(a, b)), Touch::ReadLinks(pid)) => pid == a || pid == b,
+        (Touch::ReadHeard(pid), Touch::Write(Part::Heard(a, _)))
+        | (Touch::Write(Part::Heard(a, _)), Touch::ReadHeard(pid)) => pid == a,
         (Touch::Shared(a), Touch::Shared(b)) => !run.machine.commute(a, b),
         (Touch::Arrives(_, arrives), Touch::Takes(_, takes, _) | Touch::Flushes(_, takes)) => arrives == takes,
-        (Touch::TimesOut(pid, accepts), Touch::Arrives(to, signal)) => pid == to && run.accepts(accepts, *signal),
-        (Touch::Arrives(pid, _) | Touch::Takes(pid, ..) | Touch::Flushes(pid, _), Touch::Counts(counted))
-        | (Touch::Counts(counted), Touch::Arrives(pid, _) | Touch::Takes(pid, ..) | Touch::Flushes(pid, _)) => {
-            pid == counted
+        (Touch::TimesOut(pid, accepts), Touch::Arrives(to, signal)) => {
+            // If it was thrown away before, it could not have been received.
+            let gone = taken.get(signal).is_some_and(|&(by, _)| by < at);
+            pid == to && !gone && run.accepts(accepts, *signal)
         }
+        (Touch::Counts(counted), other) | (other, Touch::Counts(counted)) => match other {
+            Touch::Arrives(pid, _) | Touch::Takes(pid, ..) | Touch::Flushes(pid, _) => pid == counted,
+            Touch::Silences(pid, _) => pid == counted,
+            _ => false,
+        },
         (Touch::Arrives(a, first), Touch::Arrives(b, second)) => {
             a == b && (equivalence == Equivalence::Plain || observed(run, taken, *first, *second))
         }

@@ -43,9 +43,9 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Whether no process waits forever or was stopped.
+    /// Whether no process waits forever, and no bound was reached. (One that was stopped by a violation is done.)
     pub fn complete(&self) -> bool {
-        self.processes.values().all(|(left, _)| matches!(left, Left::Ended(_) | Left::Serves))
+        self.bounds.is_empty() && self.processes.values().all(|(left, _)| *left != Left::Waits)
     }
 
     /// Whether processes wait forever, and none was stopped that they might wait for.

@@ -24,9 +24,7 @@ pub struct SignalId(pub usize);
 pub enum Part {
     /// What a process does next. Written by all that it does, by its creation, and by the signal that dooms it.
     Course(Pid),
-    /// Whether it is decided that a process ends: written by the signal that dooms it and by an end of its own accord.
-    Doom(Pid),
-    /// Whether a process has ended.
+    /// Whether a process lives: changed by the signal that dooms it, or by an end of its own accord.
     Life(Pid),
     /// Whether a process traps exits.
     Trap(Pid),
@@ -36,6 +34,8 @@ pub enum Part {
     NameOf(Pid),
     /// Whether two processes are linked; the smaller number first.
     Link(Pid, Pid),
+    /// Whether the first has heard, by their link, that the second has ended.
+    Heard(Pid, Pid),
     /// Whether a monitor is there.
     Monitor(Ref),
     /// Whether an alias is active.
@@ -61,12 +61,16 @@ pub enum Touch<M: Machine> {
     Write(Part),
     /// It depends on all links of a process.
     ReadLinks(Pid),
+    /// It depends on by which links a process has heard of an end.
+    ReadHeard(Pid),
     /// Something came to a mailbox, even if its owner has ended.
     Arrives(Pid, SignalId),
     /// A receive took something.
     Takes(Pid, SignalId, Accepts<M::Predicate>),
     /// It was taken out of the mailbox since its monitor was ended.
     Flushes(Pid, SignalId),
+    /// The `DOWN` of a monitor is thrown away from now on, and if it is there already: nobody can tell which.
+    Silences(Pid, Ref),
     /// A receive found nothing.
     TimesOut(Pid, Accepts<M::Predicate>),
     /// The messages in a mailbox were counted.

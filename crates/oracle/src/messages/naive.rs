@@ -7,8 +7,11 @@
 //!   of an end (first the links, then the monitors, each in the order of their ancestry); a timer that fires; and, with
 //!   [`Delivery::Fifo`], the arrival of the oldest thing on its way from one to another.
 //! - What a process sends to itself arrives at once, and so does what it is told because somebody does not exist.
-//! - A signal that ends a process *dooms* it: whatever it would have done next, its next step is its end. Others may
-//!   find its name and its links until then; but nobody finds it alive (`is_process_alive` of Erlang waits for that).
+//! - A signal that ends a process *dooms* it: whatever it would have done next, its next step is its end. It lives no
+//!   longer for who asks, links or monitors, since these would come after the signal; but it has its name until its end.
+//! - A process that ends tells all that it was ever linked with, but for ends of links: also who has ended itself, to
+//!   whom nothing means anything. So it does not matter which of two linked processes ends first.
+//! - A monitor of oneself does nothing at all.
 //! - A process that has doomed itself in a step does not go on.
 //! - `exit(self(), normal)` ends a process that does not trap exits, unlike the same signal from another.
 
@@ -82,6 +85,8 @@ pub(super) enum Tell {
 pub(super) struct Process {
     pub mailbox: Vec<SignalId>,
     pub links: BTreeSet<Pid>,
+    /// Those links by which it has heard of an end.
+    pub heard: BTreeSet<Pid>,
     pub trap: bool,
     pub name: Option<Name>,
     /// The signal that has doomed it.
@@ -98,6 +103,8 @@ pub(super) struct Monitor {
     pub watched: Option<Pid>,
     pub target: Target,
     pub active: bool,
+    /// Whether its `DOWN` is thrown away so that nobody can tell whether it came before or after the end of the monitor.
+    pub silent: bool,
 }
 
 #[derive(Clone)]
@@ -112,6 +119,9 @@ struct Timer {
     /// Where its message is among the payloads.
     payload: usize,
     runs: bool,
+    /// Whether its own step is still to come: one that was stopped makes it without doing anything, since no step is
+    /// ever taken from anybody.
+    due: bool,
 }
 
 #[derive(Clone, Default)]
@@ -172,7 +182,7 @@ impl<M: Machine> Naive<M> {
             at_start,
             saved: Vec::new(),
             numbers: HashMap::new(),
-            paths: vec![vec![0]],
+            paths: vec![Vec::new()],
         }
     }
 
@@ -191,9 +201,18 @@ impl<M: Machine> Naive<M> {
         }
         let waiting = self.state.channels.iter().filter(|(_, queue)| !queue.is_empty());
         all.extend(waiting.map(|(&(from, to), _)| (Actor::Channel(from, to), 1)));
-        let running = self.state.timers.iter().filter(|(_, timer)| timer.runs);
+        let running = self.state.timers.iter().filter(|(_, timer)| timer.due);
         all.extend(running.map(|(&reference, _)| (Actor::Timer(reference), 1)));
         all
+    }
+
+    /// A process that lives and is about to create another, or to end: what an engine may leave out of its schedules.
+    pub fn goes_on_quietly(&self) -> Option<Pid> {
+        let quiet = |pid: Pid| {
+            self.machine.status(pid) == Status::Ready
+                && matches!(self.machine.pending(pid), Op::Spawn { link: false, monitor: None } | Op::Exit { .. })
+        };
+        self.state.processes.keys().copied().find(|&pid| self.lives(pid) && quiet(pid))
     }
 
     /// In how many ways a process can perform its Op; 0 if it cannot.
@@ -260,12 +279,23 @@ impl<M: Machine> Naive<M> {
         &self.signals[signal.0].message
     }
 
+    /// The `DOWN` of a monitor, if it was sent.
+    pub(super) fn down(&self, reference: Ref) -> Option<SignalId> {
+        self.signals.iter().position(|signal| signal.kind == Kind::Down(reference)).map(SignalId)
+    }
+
     pub(super) fn process(&mut self, pid: Pid) -> &mut Process {
         self.state.processes.get_mut(&pid).expect("the process exists")
     }
 
     pub(super) fn ended(&self, pid: Pid) -> bool {
         self.state.processes[&pid].ended
+    }
+
+    /// Whether a process has neither ended nor is doomed.
+    pub(super) fn lives(&self, pid: Pid) -> bool {
+        let process = &self.state.processes[&pid];
+        !process.ended && process.doomed.is_none()
     }
 
     fn child(&mut self, parent: Pid) -> Pid {
@@ -304,7 +334,7 @@ impl<M: Machine> Naive<M> {
         }
         let op = self.machine.pending(pid).clone();
         if let Op::Exit { reason } = op {
-            touches.push(Touch::Write(Part::Doom(pid)));
+            touches.push(Touch::Write(Part::Life(pid)));
             return self.end(pid, reason, touches, stops);
         }
         let outcome = self.perform(pid, op, choice, touches);
@@ -327,7 +357,9 @@ impl<M: Machine> Naive<M> {
                 }
                 if let Some(reference) = monitor {
                     let target = Target::Pid(child);
-                    self.state.monitors.insert(reference, Monitor { watched: Some(child), target, active: true });
+                    self.state
+                        .monitors
+                        .insert(reference, Monitor { watched: Some(child), target, active: true, silent: false });
                 }
                 return Outcome::Spawned(child);
             }
@@ -345,7 +377,7 @@ impl<M: Machine> Naive<M> {
             Op::Unlink { to } => self.unlink(pid, to, touches),
             Op::Monitor { target, reference, alias } => self.monitor(pid, target, reference, alias, touches),
             Op::Demonitor { reference, flush, info } => {
-                let was = self.demonitor(pid, reference, flush, touches);
+                let was = self.demonitor(pid, reference, flush, info, touches);
                 return if info { Outcome::Flag(was) } else { Outcome::Done };
             }
             Op::TrapExit { on } => {
@@ -373,7 +405,7 @@ impl<M: Machine> Naive<M> {
             Op::Unalias { reference } => return Outcome::Flag(self.end_alias(reference, touches)),
             Op::StartTimer { reference, to, payload } => {
                 self.payloads.push(payload);
-                let timer = Timer { to, payload: self.payloads.len() - 1, runs: true };
+                let timer = Timer { to, payload: self.payloads.len() - 1, runs: true, due: true };
                 self.state.timers.insert(reference, timer);
                 touches.push(Touch::Write(Part::Timer(reference)));
             }
@@ -419,13 +451,10 @@ impl<M: Machine> Naive<M> {
 
     fn inspect(&mut self, target: Pid, query: Query, touches: &mut Touches<M>) -> Info {
         touches.push(Touch::Read(Part::Life(target)));
-        if query == Query::Alive {
-            touches.push(Touch::Read(Part::Doom(target)));
-        }
-        let process = &self.state.processes[&target];
-        if process.ended || (query == Query::Alive && process.doomed.is_some()) {
+        if !self.lives(target) {
             return Info::NoProcess;
         }
+        let process = &self.state.processes[&target];
         match query {
             Query::Alive => Info::Yes,
             Query::QueueLength => {
@@ -441,17 +470,20 @@ impl<M: Machine> Naive<M> {
                 if process.trap { Info::Yes } else { Info::No }
             }
             Query::Links => {
-                touches.push(Touch::ReadLinks(target));
-                Info::Processes(process.links.iter().copied().collect())
+                touches.extend([Touch::ReadLinks(target), Touch::ReadHeard(target)]);
+                Info::Processes(process.links.difference(&process.heard).copied().collect())
             }
         }
     }
 
     fn fire(&mut self, reference: Ref, touches: &mut Touches<M>) {
         let timer = self.state.timers.get_mut(&reference).expect("the timer exists");
-        timer.runs = false;
-        let (to, payload) = (timer.to, self.payloads[timer.payload].clone());
+        timer.due = false;
         touches.push(Touch::Write(Part::Timer(reference)));
+        if !std::mem::replace(&mut timer.runs, false) {
+            return;
+        }
+        let (to, payload) = (timer.to, self.payloads[timer.payload].clone());
         let (to, via) = match to {
             Target::Alias(alias) => (Some(alias.owner), Some(alias)),
             to => (self.resolve(to, touches), None),

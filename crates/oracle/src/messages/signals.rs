@@ -47,14 +47,18 @@ impl<M: Machine> Naive<M> {
             }
             Kind::Link => {
                 let Content::Exit { from, .. } = this.message.content else { unreachable!("it is an exit signal") };
-                let linked = self.process(to).links.remove(&from);
-                touches.push(changed(linked, Part::link(from, to)));
-                if linked {
+                touches.push(Touch::Read(Part::link(from, to)));
+                if self.process(to).links.contains(&from) {
+                    self.process(to).heard.insert(from);
+                    touches.push(Touch::Write(Part::Heard(to, from)));
                     self.exit_signal(signal, touches);
                 }
             }
             Kind::Exit => self.exit_signal(signal, touches),
             Kind::Down(reference) => {
+                if self.state.monitors[&reference].silent {
+                    return touches.push(Touch::Arrives(to, signal));
+                }
                 if !self.end_monitor(reference, touches) {
                     return;
                 }
@@ -87,12 +91,11 @@ impl<M: Machine> Naive<M> {
                 return;
             }
         }
-        let process = self.process(to);
-        if process.ended || process.doomed.is_some() {
-            return touches.push(Touch::Read(Part::Doom(to)));
+        if !self.lives(to) {
+            return touches.push(Touch::Read(Part::Life(to)));
         }
-        process.doomed = Some(signal);
-        touches.extend([Part::Doom(to), Part::Course(to)].map(Touch::Write));
+        self.process(to).doomed = Some(signal);
+        touches.extend([Part::Life(to), Part::Course(to)].map(Touch::Write));
     }
 
     /// Why a process ends that was doomed by this signal.
@@ -106,21 +109,15 @@ impl<M: Machine> Naive<M> {
 
     /// A process ends.
     pub(super) fn end(&mut self, pid: Pid, reason: Reason<M::Reason>, touches: &mut Touches<M>, stops: &mut Vec<Stop>) {
-        touches.push(Touch::Write(Part::Life(pid)));
         if let Some(name) = self.process(pid).name.take() {
             self.state.names.remove(&name);
             touches.extend([Part::Name(name), Part::NameOf(pid)].map(Touch::Write));
+        } else {
+            touches.push(Touch::Read(Part::NameOf(pid)));
         }
-        // Who has ended itself need not be told; its own signal will be thrown away when it comes.
-        let (told, gone): (Vec<Pid>, Vec<Pid>) =
-            self.process(pid).links.clone().into_iter().partition(|&other| !self.ended(other));
-        touches.extend(gone.into_iter().map(|other| Touch::Read(Part::Life(other))));
-        let mut links = told;
+        let mut links: Vec<Pid> = self.process(pid).links.iter().copied().collect();
         links.sort_by_key(|&other| self.path(other).to_vec());
-        for &other in &links {
-            self.process(pid).links.remove(&other);
-            touches.push(Touch::Write(Part::link(pid, other)));
-        }
+        touches.push(Touch::ReadLinks(pid));
         let watching = self.state.monitors.iter().filter(|(_, monitor)| monitor.watched == Some(pid));
         let mut watching: Vec<Ref> = watching.map(|(&reference, _)| reference).collect();
         watching.sort_by_key(|reference| (self.path(reference.owner).to_vec(), reference.n));
@@ -162,12 +159,13 @@ impl<M: Machine> Naive<M> {
         if to == pid {
             return;
         }
-        touches.push(Touch::Read(Part::link(pid, to)));
-        if self.process(pid).links.contains(&to) {
-            return;
+        let process = self.process(pid);
+        if process.links.contains(&to) && !process.heard.contains(&to) {
+            // There is a link already, even if the other one has ended: the signal will come.
+            return touches.extend([Part::link(pid, to), Part::Heard(pid, to)].map(Touch::Read));
         }
-        touches.push(Touch::Read(Part::Life(to)));
-        if self.ended(to) {
+        touches.extend([Part::link(pid, to), Part::Life(to), Part::Heard(pid, to)].map(Touch::Read));
+        if !self.lives(to) {
             let content = Content::Exit { from: to, reason: Reason::NoProcess };
             return self.send(Sender::Process(pid), pid, content, Kind::Exit, touches);
         }
@@ -176,10 +174,8 @@ impl<M: Machine> Naive<M> {
 
     pub(super) fn unlink(&mut self, pid: Pid, to: Pid, touches: &mut Touches<M>) {
         let linked = self.process(pid).links.remove(&to);
+        self.process(to).links.remove(&pid);
         touches.push(changed(linked, Part::link(pid, to)));
-        if linked && !self.ended(to) {
-            self.process(to).links.remove(&pid);
-        }
     }
 
     pub(super) fn monitor(
@@ -190,17 +186,16 @@ impl<M: Machine> Naive<M> {
         alias: Option<AliasEnd>,
         touches: &mut Touches<M>,
     ) {
+        let found = self.resolve(target, touches);
+        if found == Some(pid) {
+            return;
+        }
         if let Some(end) = alias {
             self.state.aliases.insert(reference, Alias { end, active: true });
         }
-        let found = self.resolve(target, touches);
-        if found == Some(pid) {
-            // Nobody can be there to be told of one's own end.
-            return;
-        }
         touches.extend(found.map(|other| Touch::Read(Part::Life(other))));
-        let watched = found.filter(|&other| !self.ended(other));
-        self.state.monitors.insert(reference, Monitor { watched, target, active: true });
+        let watched = found.filter(|&other| self.lives(other));
+        self.state.monitors.insert(reference, Monitor { watched, target, active: true, silent: false });
         if watched.is_none() {
             let content = Content::Down { reference, target, reason: Reason::NoProcess };
             self.send(Sender::Process(pid), pid, content, Kind::Down(reference), touches);
@@ -208,18 +203,32 @@ impl<M: Machine> Naive<M> {
     }
 
     /// Ends a monitor, and says whether it was there.
-    pub(super) fn demonitor(&mut self, pid: Pid, reference: Ref, flush: bool, touches: &mut Touches<M>) -> bool {
+    pub(super) fn demonitor(
+        &mut self,
+        pid: Pid,
+        reference: Ref,
+        flush: bool,
+        info: bool,
+        touches: &mut Touches<M>,
+    ) -> bool {
+        let is_down = |signal: &SignalId| self.signals[signal.0].kind == Kind::Down(reference);
+        let delivered = self.state.processes[&pid].mailbox.iter().position(is_down);
+        // If nobody asks whether it was there, and nothing else ends with it, `DOWN` vanishes before or after.
+        if flush && !info && !self.state.aliases.contains_key(&reference) {
+            touches.push(Touch::Silences(pid, reference));
+            if let Some(monitor) = self.state.monitors.get_mut(&reference) {
+                (monitor.active, monitor.silent) = (false, true);
+            }
+            delivered.map(|at| self.process(pid).mailbox.remove(at));
+            return false;
+        }
         let was = self.end_monitor(reference, touches);
         if was && self.state.aliases.get(&reference).is_some_and(|alias| alias.end != AliasEnd::Unalias) {
             self.end_alias(reference, touches);
         }
-        if flush {
-            let is_down = |signal: &SignalId| self.signals[signal.0].kind == Kind::Down(reference);
-            let mailbox = &self.state.processes[&pid].mailbox;
-            if let Some(at) = mailbox.iter().position(is_down) {
-                let signal = self.process(pid).mailbox.remove(at);
-                touches.push(Touch::Flushes(pid, signal));
-            }
+        if let Some(at) = delivered.filter(|_| flush) {
+            let signal = self.process(pid).mailbox.remove(at);
+            touches.push(Touch::Flushes(pid, signal));
         }
         was
     }

@@ -105,7 +105,7 @@ pub fn mcs_lock(count: usize) {
     let shared = threads(count, Shared(AtomicPtr::new(ptr::null_mut()), Counter::new()), |_, Shared(tail, counter)| {
         let waiter = Waiter { next: AtomicPtr::new(ptr::null_mut()), waits: AtomicBool::new(true) };
         let me = Box::into_raw(Box::new(waiter));
-        // SAFETY: waiters are freed by themselves, after who comes next has been told.
+        // SAFETY: waiters are not freed.
         unsafe {
             let before = tail.swap(me, AcqRel);
             if !before.is_null() {
