@@ -4,11 +4,14 @@
 //! counts. Instructions per execution are counted by callgrind in two short runs of different length, so that
 //! compiling and starting cancel out: they do not depend on what else the machine is doing, and are the figure to watch.
 //!
-//! `bench trace`, `bench graph`, `bench rust`, `bench actors` and `bench schedules` are other tables: see `bench_trace.rs`,
-//! `bench_graph.rs`, `bench_rust.rs`, `bench_actors.rs`, `bench_schedules.rs`; `bench erlang` is one more.
+//! `bench trace`, `bench graph`, `bench rust`, `bench actors`, `bench verify` and `bench schedules` are other tables: see
+//! `bench_trace.rs`, `bench_graph.rs`, `bench_rust.rs`, `bench_actors.rs`, `bench_verify.rs`, `bench_schedules.rs`;
+//! `bench erlang` is one more.
 
 use crate::bench_table::{self, Run};
-use crate::{Outcome, bench_actors, bench_erlang, bench_graph, bench_rust, bench_schedules, bench_trace, shell};
+use crate::{
+    Outcome, bench_actors, bench_erlang, bench_graph, bench_rust, bench_schedules, bench_trace, bench_verify, shell,
+};
 use std::path::Path;
 use std::process::Command;
 
@@ -44,6 +47,7 @@ pub fn run(args: &[String]) -> Outcome {
         Some(("erlang", rest)) => return bench_erlang::run(rest),
         Some(("graph", rest)) => return bench_graph::run(rest),
         Some(("rust", rest)) => return bench_rust::run(rest),
+        Some(("verify", rest)) => return bench_verify::run(rest),
         Some(("schedules", rest)) => return bench_schedules::run(rest),
         _ => {}
     }

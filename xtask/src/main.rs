@@ -14,6 +14,7 @@
 //! | `bench_actors.rs` | `bench actors`: programs that pass messages against a peer |
 //! | `bench_graph.rs` | `bench graph`: the graph engine, column by column |
 //! | `bench_rust.rs` | `bench rust`: the Rust library against its peers |
+//! | `bench_verify.rs` | `bench verify`: how long the verifier takes |
 //! | `bench_schedules.rs` | `bench schedules`: programs under their first safe schedule |
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
@@ -30,6 +31,7 @@ mod bench_rust;
 mod bench_schedules;
 mod bench_table;
 mod bench_trace;
+mod bench_verify;
 mod ci;
 mod demo;
 mod fuzz;
@@ -66,6 +68,8 @@ cargo xtask COMMAND
   bench rust [--limit SECONDS] [--write] [NAME...]
                            the Rust library against loom and shuttle, which are fetched from crates.io;
                            --write puts the table into benchmarks/rust.md
+  bench verify [NAME...]
+        how long the verifier takes to the first safe schedule and to the end
   bench schedules [--full] [NAME...]
                            native programs under their first safe schedule, and without it
   bench trace [--full] [--limit SECONDS] [NAME...]

@@ -32,6 +32,8 @@ struct Session<'a> {
     start: Instant,
     last: Option<Ivr>,
     safe: u32,
+    /// The last one that was written.
+    written: u32,
     wrong: Vec<String>,
 }
 
@@ -54,8 +56,8 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     if !args.quiet {
         output::print(&format!("{}\n", words::program(&verifier)));
     }
-    let (last, safe, wrong) = (None, 0, Vec::new());
-    let mut session = Session { args, program, module, line, start, last, safe, wrong };
+    let (last, safe, written, wrong) = (None, 0, 0, Vec::new());
+    let mut session = Session { args, program, module, line, start, last, safe, written, wrong };
     let ended = session.iterate(&mut verifier)?;
     Ok(session.conclude(ended))
 }
@@ -70,37 +72,51 @@ enum Ended {
 
 impl Session<'_> {
     fn iterate(&mut self, verifier: &mut Verifier) -> Result<Ended, Failure> {
-        loop {
+        let ended = loop {
             self.line.stage(&format!("verifying: {} nodes", verifier.art.nodes.len()));
             match verifier.next(self.last.as_ref(), self.args.complete) {
-                Ok(Yield::Done(verdict)) => return Ok(Ended::Verdict(verdict)),
+                Ok(Yield::Done(verdict)) => break Ended::Verdict(verdict),
                 Ok(Yield::Unsafe(counterexample)) => self.counterexample(verifier, &counterexample)?,
                 Ok(Yield::Safe(ivr)) => {
                     self.safe(verifier, ivr)?;
                     if !self.args.complete && self.safe >= self.args.ivrs {
-                        return Ok(Ended::Enough);
+                        break Ended::Enough;
                     }
                 }
-                Err(halt) => return Ok(Ended::Halt(halt)),
+                Err(halt) => break Ended::Halt(halt),
             }
+        };
+        if self.written < self.safe
+            && let Some(ivr) = &self.last
+        {
+            self.write(verifier, ivr)?;
         }
+        Ok(ended)
     }
 
     fn safe(&mut self, verifier: &Verifier, ivr: Ivr) -> Result<(), Failure> {
         self.safe += 1;
-        let said = words::added(verifier, &self.module, &ivr, self.last.as_ref());
-        let art = verifier.publish(&ivr, &self.module, published(&self.program), self.safe);
-        let name = format!("schedule-{}.json", self.safe);
-        if !self.args.no_files {
-            output::write(&self.args.output.join(&name), &selvedge_schedule::to_json(&art))?;
+        // A complete verification may have thousands of them; the last one is written in any case.
+        if !self.args.complete || self.safe <= 8 || self.safe.is_power_of_two() {
+            let said = words::added(verifier, &self.module, &ivr, self.last.as_ref());
+            self.write(verifier, &ivr)?;
+            self.written = self.safe;
+            let head = format!("safe schedule {}", self.safe);
+            self.say(&paint(style::GOOD, &head), &format!("{} nodes", ivr.len()), &said);
         }
-        if self.args.dot {
-            output::write(&self.args.output.join(format!("schedule-{}.dot", self.safe)), &picture::dot(&art))?;
-        }
-        let head = format!("safe schedule {}", self.safe);
-        self.say(&paint(style::GOOD, &head), &format!("{} nodes", ivr.len()), &said);
         self.last = Some(ivr);
         Ok(())
+    }
+
+    /// Writes the schedule of a safe result.
+    fn write(&self, verifier: &Verifier, ivr: &Ivr) -> Result<(), Failure> {
+        if self.args.no_files {
+            return Ok(());
+        }
+        let art = verifier.publish(ivr, &self.module, published(&self.program), self.safe);
+        let path = |ending: &str| self.args.output.join(format!("schedule-{}.{ending}", self.safe));
+        output::write(&path("json"), &selvedge_schedule::to_json(&art))?;
+        if self.args.dot { output::write(&path("dot"), &picture::dot(&art)) } else { Ok(()) }
     }
 
     fn counterexample(&mut self, verifier: &Verifier, found: &Counterexample) -> Result<(), Failure> {

@@ -6,13 +6,18 @@
 //! it is preserved along the path, and A_n is the goal. It is one conjunct of a label (a clause).
 //!
 //! A conjunct that mentions an input of R speaks of something that is not there yet before R. It is left out if the rest
-//! still contradicts the path so far; an input that equals a term is replaced by it. Otherwise the verification gives up.
+//! still contradicts the path so far; an input that equals a term is replaced by it; one that is only compared with
+//! numbers is tried in each range. Otherwise the verification gives up.
 
 use crate::art::NodeId;
 use crate::solver::Answer;
-use crate::term::{Node, State, Symbol, Term};
+use crate::term::{Node, State, Symbol, Term, Terms};
 use crate::verifier::{Halt, Verifier};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
+
+/// The most ranges that an input may have.
+const REPRESENTATIVES: usize = 64;
 
 /// A path as formulas: from a node on, where only its label is known, or from the root, where everything is.
 pub(crate) struct PathFormula {
@@ -142,15 +147,71 @@ impl Verifier {
         if inputs.is_empty() {
             return Ok(());
         }
-        now.retain(|&c| !self.program.terms.symbols_of(c).iter().any(|s| inputs.contains(s)));
+        let speaks_of_inputs = |terms: &Terms, c: Term| terms.symbols_of(c).iter().any(|s| inputs.contains(s));
+        let (with, without): (Vec<Term>, Vec<Term>) =
+            now.iter().partition(|&&c| speaks_of_inputs(&self.program.terms, c));
+        if self.contradicts(path, n, &without)? {
+            *now = without;
+            return Ok(());
+        }
+        let Some(some_input) = self.for_some_input(&with, &inputs) else { return Err(Halt::Projection) };
+        *now = without;
+        now.push(some_input);
+        Ok(())
+    }
+
+    /// Whether the path up to its n-th node contradicts conjuncts there.
+    fn contradicts(&mut self, path: &PathFormula, n: usize, now: &[Term]) -> Result<bool, Halt> {
         let state = Rc::clone(&path.states[n]);
         let mut conjuncts: Vec<Term> = now.iter().map(|&c| state.apply(&mut self.program.terms, c)).collect();
         conjuncts.extend(&path.base);
         conjuncts.extend(path.guards[..=n].iter().flatten());
-        match self.ask(&conjuncts)? {
-            Answer::Unsat(_) => Ok(()),
-            _ => Err(Halt::Projection),
+        Ok(matches!(self.ask(&conjuncts)?, Answer::Unsat(_)))
+    }
+
+    /// Whether some inputs fulfil all conjuncts, as a formula without them. Inputs that are only compared with numbers fall
+    /// into few ranges, and one number of each range stands for all.
+    fn for_some_input(&mut self, conjuncts: &[Term], inputs: &[Symbol]) -> Option<Term> {
+        let mut formula = self.program.terms.all(conjuncts);
+        for &input in inputs {
+            let numbers = self.representatives(formula, input)?;
+            let mut cases = Vec::new();
+            for number in numbers {
+                let mut replace = State::default();
+                let value = self.program.terms.number(number, self.program.terms.symbols[input].bits);
+                replace.values.insert(input, value);
+                cases.push(replace.apply(&mut self.program.terms, formula));
+            }
+            formula = self.program.terms.any(&cases);
         }
+        Some(formula)
+    }
+
+    /// A number of each range of an input that comparisons with numbers tell apart; none if it is used otherwise.
+    fn representatives(&mut self, formula: Term, input: Symbol) -> Option<Vec<u64>> {
+        let variable = self.program.terms.var(input);
+        let bits = self.program.terms.bits(variable);
+        let terms = &self.program.terms;
+        let mut numbers = vec![0, 1 << (bits - 1)];
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![formula];
+        while let Some(term) = todo.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            match *terms.node(term) {
+                Node::Eq(a, b) | Node::Ult(a, b) | Node::Slt(a, b) if a == variable || b == variable => {
+                    let number = terms.constant(if a == variable { b } else { a })?;
+                    numbers.extend([number, number.wrapping_add(1), number.wrapping_sub(1)]);
+                }
+                _ if term == variable => return (bits == 1).then(|| vec![0, 1]),
+                _ => todo.extend(terms.children(term)),
+            }
+        }
+        numbers.iter_mut().for_each(|number| *number &= crate::term::mask(bits));
+        numbers.sort_unstable();
+        numbers.dedup();
+        (numbers.len() <= REPRESENTATIVES).then_some(numbers)
     }
 
     fn inputs(&self, conjuncts: &[Term]) -> Vec<Symbol> {

@@ -139,6 +139,9 @@ impl Verifier {
             if self.is_false(v) || self.is_terminal(v) || !self.art.nodes[v].expanded.is_empty() {
                 continue;
             }
+            if self.art.nodes[v].infeasible && !self.may_be_unwound(v)? {
+                continue;
+            }
             if !self.expand(v)
                 && let Some(inputs) = self.deadlock_at(v)?
             {
@@ -157,6 +160,20 @@ impl Verifier {
             self.infeasible_work.push(v);
         }
         self.infeasible_work.pop()
+    }
+
+    /// Whether a node that no feasible path leads to is to be explored like others. That often needs weaker labels than
+    /// proving at once that it is not reached; but it must not become the greater part of the work.
+    fn may_be_unwound(&mut self, v: NodeId) -> Result<bool, Halt> {
+        self.unwound_in_vain += 1;
+        let feasible = self.art.nodes.values().filter(|node| !node.infeasible).count();
+        if self.unwound_in_vain <= feasible / 2 {
+            return Ok(true);
+        }
+        let never = self.program.terms.bool(false);
+        let proof = self.prove_at(v, never)?;
+        debug_assert_eq!(proof, Proof::Proved, "rewriting has shown that the path is not feasible");
+        Ok(false)
     }
 
     /// Whether nothing is to be done at a node.

@@ -60,6 +60,8 @@ pub struct Verifier {
     pub(crate) instances: FxHashMap<(Symbol, u32), Symbol>,
     /// Whether a covering may be unfair: everything is to be looked at, and there is a safe schedule already.
     pub(crate) unfair_coverings: bool,
+    /// How many nodes were explored that no feasible path leads to.
+    pub(crate) unwound_in_vain: usize,
     /// Nodes that were left over by an iteration, to be looked at by a later one whatever is known about the step to them.
     pub(crate) late: FxHashSet<NodeId>,
 }
@@ -96,6 +98,7 @@ impl Verifier {
             at_locations: FxHashMap::default(),
             instances: FxHashMap::default(),
             unfair_coverings: false,
+            unwound_in_vain: 0,
             late: FxHashSet::default(),
         };
         verifier.add(root);

@@ -38,8 +38,8 @@ pub(super) struct Facts {
     pub(super) strides: BTreeMap<Place, u64>,
     /// Who waits on a condition variable.
     pub(super) waiters: BTreeMap<(Place, u64), BTreeSet<ThreadId>>,
-    /// How many threads there are.
-    pub(super) threads: usize,
+    /// For how many threads barriers are; none if that is not one number.
+    pub(super) barriers: BTreeMap<(Place, u64), Option<u64>>,
 }
 
 impl Facts {
@@ -49,7 +49,7 @@ impl Facts {
             written: BTreeSet::new(),
             strides: BTreeMap::new(),
             waiters: BTreeMap::new(),
-            threads: 0,
+            barriers: BTreeMap::new(),
         }
     }
 }
@@ -78,6 +78,11 @@ impl Layouts {
     /// The stride, if the object is an array.
     pub(super) fn stride(&self, place: Place) -> Option<u64> {
         self.facts.strides.get(&place).copied()
+    }
+
+    /// For how many threads a barrier is, if that is fixed.
+    pub(super) fn barrier_limit(&self, at: (Place, u64)) -> Option<u64> {
+        self.facts.barriers.get(&at).copied().flatten()
     }
 
     /// Who waits on a condition variable.

@@ -376,6 +376,12 @@ impl Builder<'_> {
         }
         let Some((limit, came, turn)) = self.barrier(path, at, args[0])? else { return Ok(false) };
         let zero = self.terms.number(0, 32);
+        let number = self.terms.constant(args[2]);
+        let at_place = (limit.place, limit.offset);
+        let known = self.facts.barriers.entry(at_place).or_insert(number);
+        if *known != number {
+            *known = None;
+        }
         self.write(path, &limit, args[2]);
         self.write(path, &came, zero);
         let none = self.terms.number(0, 8);
@@ -408,6 +414,9 @@ impl Builder<'_> {
         let mine = self.arrival(path.thread, &turn);
         if path.phase == 0 {
             let (count, total) = (self.get(path, at, &came, 32), self.get(path, at, &limit, 32));
+            // Whoever comes before the barrier is initialised makes a mistake anyway.
+            let fixed = self.memory.layouts.barrier_limit((limit.place, limit.offset));
+            let total = fixed.map_or(total, |n| self.terms.number(n, 32));
             let more = self.terms.add_constant(count, 1);
             let last = self.terms.eq(more, total);
             let zero = self.terms.number(0, 32);

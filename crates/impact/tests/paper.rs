@@ -1,0 +1,107 @@
+//! The programs of "Extracting Safe Thread Schedules from Incomplete Model Checking Results", section 5.
+
+mod common;
+
+use common::{Outcome, verify};
+use selvedge_impact::iterate::Verdict;
+use selvedge_impact::verifier::Verifier;
+use selvedge_ir::Module;
+use std::path::Path;
+
+fn load(name: &str, defines: &[&str]) -> Module {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/schedules").join(name);
+    let defines = defines.iter().map(|&define| define.to_owned()).collect();
+    let options = selvedge_llvm::ClangOptions { defines, ..Default::default() };
+    let mut module = selvedge_llvm::load(&[file], &options).expect("it compiles");
+    selvedge_analysis::prepare(&mut module, &selvedge_analysis::Options::for_schedules()).expect("well-formed");
+    module
+}
+
+fn first(name: &str, defines: &[&str]) -> (Verifier, Outcome) {
+    let (verifier, outcome) = verify(&load(name, defines), false, 1, 5_000).expect("it can be encoded");
+    assert_eq!(outcome.safe, 1, "{name} has a safe schedule");
+    (verifier, outcome)
+}
+
+fn complete(name: &str, defines: &[&str]) -> Outcome {
+    verify(&load(name, defines), true, usize::MAX, 20_000).expect("it can be encoded").1
+}
+
+#[test]
+fn figure_1_is_partially_safe() {
+    let outcome = complete("producer_consumer_bug.c", &[]);
+    assert_eq!(outcome.verdict, Ok(Verdict::PartiallySafe));
+    let messages = outcome.wrong.iter().filter_map(|wrong| wrong.error.as_ref().map(|error| error.message.as_str()));
+    assert!(messages.into_iter().any(|message| message.contains("count > 0")), "the underflow is found");
+}
+
+#[test]
+fn the_size_of_an_array_does_not_matter() {
+    for (name, threads) in [("producer_consumer_1p1c.c", 3), ("producer_consumer_2p2c.c", 5)] {
+        let (small, _) = first(name, &["SLOTS=5"]);
+        let (large, _) = first(name, &["SLOTS=1000"]);
+        assert_eq!(small.program.threads.len(), threads);
+        assert_eq!(small.program.transitions.len(), large.program.transitions.len());
+        let (few, many) = (small.art.nodes.len(), large.art.nodes.len());
+        assert!(many <= few + few / 4, "{name}: {few} nodes with 5 slots, {many} with 1000");
+    }
+}
+
+#[test]
+fn correct_producers_and_consumers_are_safe() {
+    let outcome = complete("producer_consumer_1p1c.c", &["SLOTS=1000"]);
+    assert_eq!(outcome.verdict, Ok(Verdict::Safe));
+    assert!(outcome.wrong.is_empty());
+}
+
+#[test]
+fn four_producers_and_four_consumers_have_a_schedule() {
+    let (verifier, outcome) = first("producer_consumer_4p4c.c", &["SLOTS=1000"]);
+    assert_eq!(verifier.program.threads.len(), 9);
+    assert!(outcome.wrong.is_empty());
+}
+
+#[test]
+fn locks_in_different_orders_are_partially_safe() {
+    let outcome = complete("double_lock.c", &[]);
+    assert_eq!(outcome.verdict, Ok(Verdict::PartiallySafe));
+    assert!(outcome.wrong.iter().all(|wrong| wrong.error.is_none()), "nothing but a deadlock");
+    assert_eq!(complete("double_lock.c", &["FIXED"]).verdict, Ok(Verdict::Safe));
+}
+
+#[test]
+fn erroneous_synchronisation_has_a_schedule() {
+    let (_, outcome) = first("erroneous_sync.c", &[]);
+    assert!(outcome.wrong.is_empty(), "the first schedule runs whole loop bodies");
+}
+
+#[test]
+fn the_file_system_is_safe_with_mutexes_and_with_constraints() {
+    assert_eq!(complete("filesystem.c", &[]).verdict, Ok(Verdict::Safe));
+    assert_eq!(complete("filesystem_declared.c", &[]).verdict, Ok(Verdict::Safe));
+}
+
+/// Section 5.4: with the useless branch gone, the schedule deallocates before it resets.
+#[test]
+fn declared_constraints_order_the_threads() {
+    let (verifier, outcome) = first("filesystem_useful.c", &[]);
+    let ivr = outcome.last.expect("a safe result");
+    let mut node = verifier.art.root();
+    let mut order: Vec<String> = Vec::new();
+    while let Some(thread) = ivr.permitted[node].iter().next() {
+        let name = verifier.program.threads[thread].name.clone();
+        if order.last() != Some(&name) {
+            order.push(name);
+        }
+        let child = verifier.art.by(node, thread).find(|&child| !verifier.is_false(child));
+        node = child.expect("a permitted thread leads on");
+    }
+    let at = |name: &str| order.iter().position(|other| other == name).unwrap_or_else(|| panic!("{name} in {order:?}"));
+    assert!(at("deallocate") < at("reset"), "{order:?}");
+}
+
+#[test]
+fn the_ring_and_the_grep_have_schedules() {
+    first("barrier_ring.c", &[]);
+    first("parallel_grep.c", &[]);
+}
