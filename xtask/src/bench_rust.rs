@@ -69,7 +69,7 @@ fn build() -> Result<Vec<PathBuf>, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let target = std::path::absolute(target.join("peers")).map_err(|error| error.to_string())?;
     let mut command = shell::cargo();
-    command.args(["build", "--release", "--locked", "--manifest-path", "benchmarks/rust/Cargo.toml"]);
+    command.args(["build", "--release", "--manifest-path", "benchmarks/rust/Cargo.toml"]);
     shell::run(command.env("CARGO_TARGET_DIR", &target))?;
     Ok(CHECKERS.iter().map(|name| target.join("release").join(name)).collect())
 }

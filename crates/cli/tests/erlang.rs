@@ -48,6 +48,12 @@ fn seeded_bugs_are_found_shown_and_replayed() {
 }
 
 #[test]
+fn operations_on_tables_are_shown_as_calls() {
+    let ended = check(&Place::new(), &[&program("ets_counter"), "--entry", "lost_update()"]);
+    ended.exits_with(1).says(&["ets:lookup(#Ref<0.0.0>, n)", "ets:insert(#Ref<0.0.0>, {n,1})"]);
+}
+
+#[test]
 fn a_report_for_scripts_has_counts_and_schedules() {
     let place = Place::new();
     let ended = check(&place, &[&program("not_selective"), "--entry", "test(4)", "--json", "-"]);

@@ -89,6 +89,9 @@ pub struct PlanSection {
     pub steps: Vec<Vec<PlanStep>>,
     /// How many signals each thread gives.
     pub signals: Vec<u32>,
+    /// Whether all other threads wait for a signal of its first thread before they do anything: then they need not hear
+    /// of it earlier.
+    pub waits_for_leader: bool,
     /// The node that it leads to.
     pub to: usize,
 }

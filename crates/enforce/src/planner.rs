@@ -154,7 +154,12 @@ impl<'a> Planner<'a> {
                 steps[event.thread.index()].push(PlanStep { site: *site, successor, waits, signal });
             }
         }
-        PlanSection { steps, signals: order.totals.clone(), to: section.to.index() }
+        let leader = section.schedule.events[0].thread;
+        let waits_for_leader = steps.iter().enumerate().filter(|(n, _)| *n != leader.index()).all(|(_, of_thread)| {
+            let first: Option<&PlanStep> = of_thread.first();
+            first.is_none_or(|step| step.waits.iter().any(|(thread, _)| *thread == leader))
+        });
+        PlanSection { steps, signals: order.totals.clone(), waits_for_leader, to: section.to.index() }
     }
 
     /// How the leader finds out which of these sections it is in, of which it has made this many steps.

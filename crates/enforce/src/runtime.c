@@ -6,8 +6,10 @@
  * Every thread has a word on a cache line of its own: the number of the section instance that it is in, and how many of
  * its signals in that section it has given. To wait is to look at the word of another thread until it is large
  * enough: by spinning for a while, then by a futex. Nobody waits for a lock. Sections follow each other: the thread that
- * has the first event of the next section, its leader, waits for all signals of the last one and then announces the next
- * in the word `current` (Definition 37: all events of a section come before the first event of the next).
+ * has the first event of the next section, its leader, waits for all signals of the last one (Definition 37: all events of
+ * a section come before the first event of the next) and then announces the next, in a second word on its line. Who leads
+ * next is known from the section before, so everybody knows whose line to look at. A thread that has no part in some
+ * sections may find a later announcement there: one that it has a part in cannot have been passed by.
  *
  * A wake-up may come between the look at a word and the futex call of a thread that goes to sleep, and be missed, since
  * there is no fence between the store of a word and the look at its sleepers. So nobody sleeps for longer than NAP. */
@@ -38,6 +40,8 @@ struct self {
 #if SELVEDGE_SCHEDULED
   const struct step *next, *end;
   uint64_t instance; /* section instance, shifted */
+  uint64_t now;      /* section instance and section */
+  uint64_t pending;  /* an announcement that goes out with the next signal */
   int choice;        /* what is being decided, -1 if nothing is */
 #endif
 };
@@ -62,6 +66,7 @@ static void prepare(struct self *me, uint32_t number) {
   me->id = -1;
 #if SELVEDGE_SCHEDULED
   me->choice = -1;
+  me->now = NO_SECTION;
   for (int n = 0; n < THREADS; n++)
     if (starts[n] == number)
       me->id = n;
@@ -195,12 +200,12 @@ _Noreturn void __selvedge_unsupported(void) { give_up("the program came to somet
 
 struct line {
   _Alignas(128) _Atomic uint64_t word;
-  _Atomic uint32_t sleepers;
+  _Atomic uint64_t announced;
+  _Atomic uint32_t sleepers; /* who wait for either of them */
   _Atomic uint32_t ended;
 };
 
 static struct line lines[THREADS];
-static struct line current;
 static _Atomic int unconstrained;
 
 /* How long a thread spins before it gives its processor away: longer if that was enough the last time, shorter if the one
@@ -209,8 +214,6 @@ static _Atomic int unconstrained;
 #define MOST_SPINS 4000
 #define YIELDS 50
 static _Thread_local int spins = 500;
-
-__attribute__((constructor(102))) static void before_the_first_section(void) { current.word = NO_SECTION; }
 
 static void leave(uint32_t site, const char *why) {
   static _Atomic int said;
@@ -234,10 +237,14 @@ static inline void cpu_relax(void) {
 #endif
 }
 
-/* Waits until a word is large enough; `writer` is who writes it. */
-static __attribute__((noinline)) void wait_slowly(struct line *line, uint64_t value, int writer, uint32_t site) {
+static void wake(_Atomic uint64_t *word) {
+  syscall(SYS_futex, (uint32_t *)word, FUTEX_WAKE_PRIVATE, 1 << 30, 0, 0, 0);
+}
+
+/* Waits until a word of a thread is large enough. */
+static __attribute__((noinline)) void wait_slowly(int writer, _Atomic uint64_t *word, uint64_t value, uint32_t site) {
   for (int n = 0; n < spins; n++) {
-    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value) {
+    if (atomic_load_explicit(word, memory_order_acquire) >= value) {
       spins = spins * 2 < MOST_SPINS ? spins * 2 : MOST_SPINS;
       return;
     }
@@ -245,53 +252,69 @@ static __attribute__((noinline)) void wait_slowly(struct line *line, uint64_t va
   }
   spins = spins / 2 > LEAST_SPINS ? spins / 2 : LEAST_SPINS;
   for (int n = 0; n < YIELDS; n++) {
-    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
+    if (atomic_load_explicit(word, memory_order_acquire) >= value)
       return;
     sched_yield();
   }
+  struct line *line = &lines[writer];
   atomic_fetch_add(&line->sleepers, 1);
   while (!atomic_load(&unconstrained)) {
-    uint64_t word = atomic_load_explicit(&line->word, memory_order_acquire);
-    if (word >= value)
+    int over = atomic_load(&line->ended);
+    uint64_t found = atomic_load_explicit(word, memory_order_acquire);
+    if (found >= value)
       break;
-    if (writer >= 0 && atomic_load(&lines[writer].ended) &&
-        atomic_load_explicit(&line->word, memory_order_acquire) < value) {
+    if (over) {
       leave(site, "it waits for a thread that has ended");
       break;
     }
     struct timespec nap = {0, NAP};
-    /* The lower half of the word changes with every signal. */
-    syscall(SYS_futex, (uint32_t *)&line->word, FUTEX_WAIT_PRIVATE, (uint32_t)word, &nap, 0, 0);
+    /* The lower half of the word changes whenever it is written. */
+    syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT_PRIVATE, (uint32_t)found, &nap, 0, 0);
   }
   atomic_fetch_sub(&line->sleepers, 1);
 }
 
-static inline void wait_for(struct line *line, uint64_t value, int writer, uint32_t site) {
-  if (LIKELY(atomic_load_explicit(&line->word, memory_order_acquire) >= value))
+static inline void wait_for(int writer, _Atomic uint64_t *word, uint64_t value, uint32_t site) {
+  if (LIKELY(atomic_load_explicit(word, memory_order_acquire) >= value))
     return;
-  wait_slowly(line, value, writer, site);
+  wait_slowly(writer, word, value, site);
 }
 
-static inline void set_word(struct line *line, uint64_t value) {
-  atomic_store_explicit(&line->word, value, memory_order_release);
+static void announce(struct line *line, uint64_t value) {
+  atomic_store_explicit(&line->announced, value, memory_order_release);
   if (!LIKELY(atomic_load_explicit(&line->sleepers, memory_order_relaxed) == 0))
-    syscall(SYS_futex, (uint32_t *)&line->word, FUTEX_WAKE_PRIVATE, 1 << 30, 0, 0, 0);
+    wake(&line->announced);
+}
+
+static inline void give_signal(struct self *me, uint32_t signal) {
+  struct line *line = &lines[me->id];
+  if (me->pending) {
+    announce(line, me->pending);
+    me->pending = 0;
+  }
+  atomic_store_explicit(&line->word, me->instance | signal, memory_order_release);
+  if (!LIKELY(atomic_load_explicit(&line->sleepers, memory_order_relaxed) == 0))
+    wake(&line->word);
 }
 
 static void enter(struct self *me, uint64_t instance, uint32_t section, uint32_t skip) {
   const struct part *part = &parts[section * THREADS + me->id];
   me->instance = instance << BITS;
+  me->now = instance << BITS | section;
   me->next = &steps[part->first + skip];
   me->end = &steps[part->first + part->count];
 }
 
-/* The leader announces the next section. */
+/* The leader announces the next section: at once, or, if all others wait for a signal of its first, with that one. */
 static void start(struct self *me, uint32_t section, uint32_t skip) {
-  uint64_t instance = (atomic_load_explicit(&current.word, memory_order_relaxed) >> BITS) + 1;
+  uint64_t instance = (me->now >> BITS) + 1;
   if (instance >> (63 - BITS))
     give_up("the program ran for so long that sections cannot be counted any more");
   me->choice = -1;
-  set_word(&current, instance << BITS | section);
+  if (section_waits[section])
+    me->pending = instance << BITS | section;
+  else
+    announce(&lines[me->id], instance << BITS | section);
   enter(me, instance, section, skip);
 }
 
@@ -307,29 +330,33 @@ static void follow(struct self *me, struct next next, uint32_t site) {
 /* A thread that has nothing more to do in its section waits for the next one that it has a part in. */
 static __attribute__((noinline)) void next_section(struct self *me, uint32_t site) {
   while (!atomic_load_explicit(&unconstrained, memory_order_relaxed)) {
-    uint64_t now = atomic_load_explicit(&current.word, memory_order_acquire);
-    uint32_t section = now & ((1u << BITS) - 1);
-    uint64_t instance = now >> BITS;
-    if (instance << BITS != me->instance && parts[section * THREADS + me->id].count) {
-      enter(me, instance, section, 0);
-      return;
-    }
+    uint32_t section = me->now & ((1u << BITS) - 1);
+    uint64_t instance = me->now >> BITS;
     const struct node *node = &nodes[section_ends[section]];
     if (node->leader < 0) {
       leave(site, "the schedule ends before");
       return;
     }
-    if (node->leader != me->id) {
-      wait_for(&current, (instance + 1) << BITS, node->leader, site);
+    if (node->leader == me->id) {
+      for (int other = 0; other < THREADS; other++) {
+        uint32_t signals = parts[section * THREADS + other].signals;
+        if (other != me->id && signals)
+          wait_for(other, &lines[other].word, instance << BITS | signals, site);
+      }
+      follow(me, node->next, site);
+      return;
+    }
+    struct line *leader = &lines[node->leader];
+    wait_for(node->leader, &leader->announced, (instance + 1) << BITS, site);
+    uint64_t announced = atomic_load_explicit(&leader->announced, memory_order_acquire);
+    if (announced >> BITS <= instance)
       continue;
+    me->now = announced;
+    section = announced & ((1u << BITS) - 1);
+    if (parts[section * THREADS + me->id].count) {
+      enter(me, announced >> BITS, section, 0);
+      return;
     }
-    for (int other = 0; other < THREADS; other++) {
-      uint32_t signals = parts[section * THREADS + other].signals;
-      if (other != me->id && signals)
-        wait_for(&lines[other], instance << BITS | signals, other, site);
-    }
-    follow(me, node->next, site);
-    return;
   }
 }
 
@@ -360,7 +387,7 @@ void __selvedge_at(uint32_t site) {
   }
   for (uint32_t n = 0; n < step->wait_count; n++) {
     struct wait wait = waits[step->first_wait + n];
-    wait_for(&lines[wait.thread], me->instance | wait.signals, (int)wait.thread, site);
+    wait_for((int)wait.thread, &lines[wait.thread].word, me->instance | wait.signals, site);
   }
 }
 
@@ -374,7 +401,7 @@ void __selvedge_done(uint32_t site) {
   }
   uint32_t signal = me->next++->signal;
   if (signal)
-    set_word(&lines[me->id], me->instance | signal);
+    give_signal(me, signal);
 }
 
 void __selvedge_branch(uint32_t site, uint32_t successor) {
@@ -396,7 +423,7 @@ void __selvedge_branch(uint32_t site, uint32_t successor) {
       follow(me, nexts[choice->first + successor], site);
       /* The branch was the last step of its event: what it signals stands at the step before. */
       if (me->choice < 0 && !atomic_load_explicit(&unconstrained, memory_order_relaxed) && me->next[-1].signal)
-        set_word(&lines[me->id], me->instance | me->next[-1].signal);
+        give_signal(me, me->next[-1].signal);
     }
     return;
   }
@@ -407,7 +434,7 @@ void __selvedge_branch(uint32_t site, uint32_t successor) {
   }
   for (uint32_t n = 0; n < step->wait_count; n++) {
     struct wait wait = waits[step->first_wait + n];
-    wait_for(&lines[wait.thread], me->instance | wait.signals, (int)wait.thread, site);
+    wait_for((int)wait.thread, &lines[wait.thread].word, me->instance | wait.signals, site);
   }
   if (!LIKELY(step->successor == successor || step->successor == ANY)) {
     leave(site, "it went a way that was not verified");
@@ -415,7 +442,7 @@ void __selvedge_branch(uint32_t site, uint32_t successor) {
   }
   me->next++;
   if (step->signal)
-    set_word(&lines[me->id], me->instance | step->signal);
+    give_signal(me, step->signal);
 }
 
 static void ended(void) {

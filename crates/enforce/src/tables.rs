@@ -45,6 +45,8 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     steps(&mut out, plan, art.threads.len());
     let ends = plan.sections.iter().map(|section| section.to).chain([0]);
     array(&mut out, "uint32_t", "section_ends", ends.map(|to| to.to_string()));
+    let waits = plan.sections.iter().map(|section| u32::from(section.waits_for_leader).to_string());
+    array(&mut out, "uint8_t", "section_waits", waits);
     let nodes = plan.nodes.iter().map(|node| {
         let leader = node.leader.map_or("-1".to_owned(), |leader| leader.index().to_string());
         format!("{{{leader}, {}}}", next(node.next))

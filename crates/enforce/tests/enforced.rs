@@ -139,3 +139,15 @@ fn first_branch(module: &Module, function: &str) -> u32 {
     let first = function.placed_insts().map(|(_, inst)| inst).find(is_branch).expect("there is one");
     first.index() as u32
 }
+
+#[test]
+fn pointers_have_no_types_where_clang_wants_none() {
+    use selvedge_enforce::emit::{Dialect, Sites, emit};
+    for name in ["producer_consumer_1p1c.c", "double_lock.c", "barrier_ring.c", "pfscan.c"] {
+        let module = example(name, &[]);
+        let opaque = emit(&module, &Sites::default(), Dialect { opaque_pointers: true }).expect("it can be written");
+        assert!(opaque.contains("ptr @") && !opaque.contains('*'), "{opaque}");
+        let typed = emit(&module, &Sites::default(), Dialect { opaque_pointers: false }).expect("it can be written");
+        assert!(typed.contains("i8* ") && !typed.contains(" ptr "), "{typed}");
+    }
+}

@@ -572,6 +572,16 @@ impl selvedge_messages::Machine for Machine {
         message_term(&message.content).to_string()
     }
 
+    fn show_shared(&self, pid: selvedge_messages::Pid) -> String {
+        match &self.slots[pid.index()].request.then {
+            Then::Table(op) => {
+                let args: Vec<String> = op.args.iter().map(Term::to_string).collect();
+                format!("ets:{}({})", op.function, args.join(", "))
+            }
+            _ => String::new(),
+        }
+    }
+
     fn show_reason(&self, reason: &Reason<Term>) -> String {
         reason_term(reason).to_string()
     }

@@ -136,3 +136,38 @@ fn programs_give_what_they_expect() {
 fn programs_give_what_they_expect_without_observers() {
     with_room(|| check(false, Delivery::Instant, &|_| true));
 }
+
+#[test]
+fn programs_give_what_they_expect_if_messages_take_their_time() {
+    with_room(|| check(true, Delivery::Fifo, &|_| true));
+}
+
+/// The counts that the paper on observers gives for message passing (Sec. 2 and 7, App. C), from Erlang source: program, n,
+/// interleavings of `optimal` and of `observers`.
+#[test]
+fn published_counts_of_message_passing() {
+    let rows: [(&str, u32, u64, u64); 10] = [
+        ("not_selective", 6, 720, 720),
+        ("not_selective", 8, 40320, 40320),
+        ("selective", 2, 2, 1),
+        ("selective", 6, 720, 1),
+        ("selective", 8, 40320, 1),
+        ("lock", 3, 30, 6),
+        ("lock", 4, 336, 24),
+        ("lock", 5, 5040, 120),
+        ("lock", 6, 95040, 720),
+        ("first_message", 5, 120, 5),
+    ];
+    with_room(move || {
+        for (program, n, optimal, observers) in rows {
+            let file = programs().join(format!("{program}.erl"));
+            let servers = vec![entry::parse_function("lock/0").unwrap()];
+            let case = Case { file, entry: format!("test({n})"), expect: String::new(), servers };
+            for (on, count) in [(false, optimal), (true, observers)] {
+                let result = run(&case, &Options { observers: on, ..Options::default() });
+                assert_eq!((result.complete, result.blocked), (count, 0), "{program}({n}), observers: {on}");
+                assert!(result.violations.is_empty() && result.interruption.is_none(), "{program}({n}): {result:?}");
+            }
+        }
+    });
+}

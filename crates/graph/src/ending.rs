@@ -12,6 +12,7 @@ use crate::request::Role;
 use crate::runner::Runner;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::{Access, Machine, Op, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_trace::data_race::NOT_ATOMIC;
 use selvedge_trace::ending::stuck;
 use selvedge_trace::session::{Ending, Over, Session};
 
@@ -121,7 +122,9 @@ pub fn race<M: Machine>(runner: &mut Runner<M>, graph: &Graph, older: EventId, n
     let (first, second) = (describe(runner, graph, older), describe(runner, graph, newer));
     let object = if first.object.is_empty() { &second.object } else { &first.object };
     let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
-    let message = format!("data race{on}: {} by {} and {} by {}", first.verb, first.name, second.verb, second.name);
+    let hint = if first.volatile || second.volatile { NOT_ATOMIC } else { "" };
+    let message =
+        format!("data race{on}: {} by {} and {} by {}{hint}", first.verb, first.name, second.verb, second.name);
     violation(ViolationKind::DataRace, message, [second, first])
 }
 
@@ -161,6 +164,7 @@ struct Told {
     object: String,
     name: String,
     verb: &'static str,
+    volatile: bool,
 }
 
 fn describe<M: Machine>(runner: &mut Runner<M>, graph: &Graph, e: EventId) -> Told {
@@ -175,5 +179,6 @@ fn describe<M: Machine>(runner: &mut Runner<M>, graph: &Graph, e: EventId) -> To
         (Kind::Free, _) => "free",
         _ => "step",
     };
-    Told { span: site.span, object: site.object, name: runner.machine.thread_name(event.thread), verb }
+    let name = runner.machine.thread_name(event.thread);
+    Told { span: site.span, object: site.object, name, verb, volatile: site.volatile }
 }

@@ -35,6 +35,8 @@ pub struct Site {
     pub signed: bool,
     /// Whether values at this place are pointers.
     pub pointer: bool,
+    /// Whether the operation is a volatile load or store.
+    pub volatile: bool,
 }
 
 /// A program being run, thread by thread.

@@ -6,7 +6,7 @@
 //! | `op.rs` | what processes do |
 //! | `machine.rs` | what the engine knows of a front end |
 //! | `roster.rs` | numbers of processes, channels and timers |
-//! | `system.rs`, `signals.rs`, `undo.rs` | what the Ops mean |
+//! | `system.rs`, `signals.rs`, `registry.rs`, `undo.rs` | what the Ops mean |
 //! | `act.rs` | what a step has done |
 //! | `dependence.rs` | when two steps depend on each other |
 //! | `trace.rs` | the execution, happens-before, races |
@@ -24,6 +24,7 @@ mod ending;
 mod explorer;
 pub mod machine;
 pub mod op;
+mod registry;
 pub mod replay;
 pub mod reversal;
 pub mod roster;

@@ -105,6 +105,11 @@ pub trait Machine {
         self.show_message(message)
     }
 
+    /// The [`Op::Shared`] that a process waits with, in words.
+    fn show_shared(&self, _pid: Pid) -> String {
+        "uses something shared".to_owned()
+    }
+
     /// An exit reason in words.
     fn show_reason(&self, reason: &Reason<Self::Reason>) -> String;
 

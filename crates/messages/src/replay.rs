@@ -110,6 +110,7 @@ fn step<M: Machine>(
     let (name, place) = (system.machine.name(pid), system.machine.place(pid));
     let own = matches!(role, Role::Process(_)) && system.is_waiting(pid);
     let op = own.then(|| system.machine.pending(pid).clone());
+    let shared = matches!(op, Some(Op::Shared)).then(|| system.machine.show_shared(pid));
     let actor = system.roster.actor(role);
     let stepped = system.step(actor, choice);
     let machine = &system.machine;
@@ -137,6 +138,7 @@ fn step<M: Machine>(
                 None => "times out".to_owned(),
             }
         }
+        (Some(Op::Shared), _) => shared.unwrap_or_default(),
         (Some(op), _) => {
             if matches!(op, Op::Exit { .. }) {
                 mark = Mark::End;

@@ -1,7 +1,8 @@
 //! What the Ops of processes mean: mailboxes, channels, and the step of an actor.
 //!
 //! The meaning is written down once: the engine explores it, the oracle enumerates it, replay follows one path through it.
-//! What happens when processes end is in `signals.rs`, how a step is taken back in `undo.rs`.
+//! What happens when processes end is in `signals.rs`, names and timers are in `registry.rs`, how a step is taken back in
+//! `undo.rs`.
 //!
 //! **Delivery.** With [`Delivery::Instant`], sending and delivering are one step of the sender. With [`Delivery::Fifo`] the
 //! step of the sender only puts the message on its way, and delivering it is a step of the channel from this sender to
@@ -19,8 +20,8 @@ use crate::act::{Act, Arrival, Cell, NEVER, Received, Touch};
 use crate::roster::{Actor, Role, Roster};
 use crate::undo::Undo;
 use crate::{
-    Accepts, AliasEnd, Content, Info, Machine, Message, MessageId, Name, Op, Outcome, Pid, Query, Reason, Ref, Sender,
-    Status, Target, first_process,
+    Accepts, AliasEnd, Content, Machine, Message, MessageId, Name, Op, Outcome, Pid, Reason, Ref, Sender, Status,
+    Target, first_process,
 };
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -257,7 +258,7 @@ impl<M: Machine> System<M> {
         &mut self.processes[pid.index()]
     }
 
-    fn head(&self, pid: Pid) -> Head {
+    pub(crate) fn head(&self, pid: Pid) -> Head {
         self.processes.get(pid.index()).map_or(ABSENT, |process| process.head)
     }
 
@@ -584,7 +585,7 @@ impl<M: Machine> System<M> {
     }
 
     /// Whom something is sent to.
-    fn resolve(&self, to: Target, act: &mut Act<M>) -> Option<Pid> {
+    pub(crate) fn resolve(&self, to: Target, act: &mut Act<M>) -> Option<Pid> {
         match to {
             Target::Pid(pid) => Some(pid),
             Target::Alias(reference) => Some(reference.owner),
@@ -616,7 +617,7 @@ impl<M: Machine> System<M> {
     }
 
     /// A signal enters the channel to its receiver.
-    fn put_on_its_way(&mut self, from: Sender, to: Pid, signal: Signal<M>) {
+    pub(crate) fn put_on_its_way(&mut self, from: Sender, to: Pid, signal: Signal<M>) {
         let channel = self.roster.actor(Role::Channel(from, to));
         let now = self.now();
         self.channels.entry(channel).or_default().push_back((signal, now));
@@ -630,104 +631,6 @@ impl<M: Machine> System<M> {
         if self.is_alive(to) {
             self.processes[to.index()].mailbox.push(Mail { message, at });
             self.log.push(Undo::Put(to));
-        }
-    }
-
-    /// A timer fires. Returns the step that has started it.
-    fn fire(&mut self, reference: Ref, act: &mut Act<M>) -> u32 {
-        act.touch(Cell::Timer(reference), Touch::Write);
-        let timer = self.timers.get(&reference).cloned().expect("a timer that fires was started");
-        self.set_timer(reference, Timer::Done);
-        match timer {
-            Timer::Running { to: target, payload, at } => {
-                if let Some(to) = self.resolve(target, act) {
-                    let id = MessageId { from: Sender::Timer(reference), n: 0 };
-                    let message = Rc::new(Message { id, to, content: Content::User(payload) });
-                    let via = match target {
-                        Target::Alias(alias) => Some(alias),
-                        _ => None,
-                    };
-                    let signal = Signal::Message(message, via);
-                    match self.delivery {
-                        Delivery::Instant => self.arrive(act, to, signal),
-                        Delivery::Fifo => self.put_on_its_way(Sender::Timer(reference), to, signal),
-                    }
-                }
-                at
-            }
-            Timer::Cancelled { at } => at,
-            Timer::Done => unreachable!("a timer fires once"),
-        }
-    }
-
-    fn set_timer(&mut self, reference: Ref, timer: Timer<M>) {
-        let old = self.timers.insert(reference, timer);
-        self.log.push(Undo::Timer(reference, old));
-    }
-
-    pub(crate) fn set_alias(&mut self, reference: Ref, alias: Alias) {
-        let old = self.aliases.insert(reference, alias);
-        self.log.push(Undo::Alias(reference, old));
-    }
-
-    fn register(&mut self, name: Name, pid: Pid, act: &mut Act<M>) -> Outcome<M> {
-        act.touch(Cell::Alive(pid), Touch::Read);
-        let possible = self.is_alive(pid) && self.head(pid).name.is_none() && !self.names.contains_key(&name);
-        let touch = if possible { Touch::Write } else { Touch::Read };
-        act.touch(Cell::Name(name), touch);
-        act.touch(Cell::NameOf(pid), touch);
-        if !possible {
-            return Outcome::Refused;
-        }
-        self.head_mut(pid).name = Some(name);
-        let old = self.names.insert(name, pid);
-        self.log.push(Undo::Name(name, old));
-        Outcome::Done
-    }
-
-    fn unregister(&mut self, name: Name, act: &mut Act<M>) -> Outcome<M> {
-        let Some(&pid) = self.names.get(&name) else {
-            act.touch(Cell::Name(name), Touch::Read);
-            return Outcome::Refused;
-        };
-        self.drop_name(name, pid, act);
-        Outcome::Done
-    }
-
-    pub(crate) fn drop_name(&mut self, name: Name, pid: Pid, act: &mut Act<M>) {
-        act.touch(Cell::Name(name), Touch::Write);
-        act.touch(Cell::NameOf(pid), Touch::Write);
-        self.head_mut(pid).name = None;
-        let old = self.names.remove(&name);
-        self.log.push(Undo::Name(name, old));
-    }
-
-    fn inspect(&mut self, target: Pid, query: Query, act: &mut Act<M>) -> Info {
-        act.touch(Cell::Alive(target), Touch::Read);
-        if !self.is_alive(target) {
-            return Info::NoProcess;
-        }
-        let yes = |flag: bool| if flag { Info::Yes } else { Info::No };
-        match query {
-            Query::Alive => Info::Yes,
-            Query::QueueLength => {
-                act.looks_at(target);
-                Info::Count(self.processes[target.index()].mailbox.len())
-            }
-            Query::RegisteredName => {
-                act.touch(Cell::NameOf(target), Touch::Read);
-                Info::Name(self.head(target).name)
-            }
-            Query::TrapExit => {
-                act.touch(Cell::Trap(target), Touch::Read);
-                yes(self.head(target).trap)
-            }
-            Query::Links => {
-                act.touch(Cell::Links(target), Touch::Read);
-                act.touch(Cell::Left(target), Touch::Read);
-                let left = &self.processes[target.index()].left;
-                Info::Processes(self.links_of(target).into_iter().filter(|pid| !left.contains(pid)).collect())
-            }
         }
     }
 }

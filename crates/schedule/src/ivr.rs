@@ -1,7 +1,7 @@
 //! Who may go on under a program schedule: Algorithm 3.
 //!
-//! The scheduler as the paper writes it, for one thread after the other and with all of the state in one place. It is what
-//! the run-time of `enforce` is compared with; nothing is run under it.
+//! The scheduler as the paper writes it, for one thread after the other and with all of the state in one place: what a program
+//! schedule means, to be read next to the paper. The run-time of `enforce` has the same meaning, spread over the threads.
 
 use crate::program_schedule::{ProgramSchedule, Section};
 use crate::{PublishedArt, ThreadId, TransitionId};

@@ -226,6 +226,9 @@ fn newest_writes(trace: &Trace, e: EventId, access: &Access) -> SmallVec<[EventI
     sources
 }
 
+/// What is said of a race if one of the accesses is volatile.
+pub const NOT_ATOMIC: &str = "; `volatile` does not make an access atomic";
+
 /// The violation that a data race is. Goes back to each of the two accesses to see where it stands in the source, and
 /// returns to where it was.
 pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventId) -> Violation {
@@ -239,15 +242,16 @@ pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventI
     let object = if older.2.is_empty() { newer.2.clone() } else { older.2.clone() };
     let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
     let (old_verb, new_verb) = (verb(trace, e), verb(trace, f));
-    let message = format!("data race{on}: {old_verb} by {} and {new_verb} by {}", older.1, newer.1);
+    let hint = if older.3 || newer.3 { NOT_ATOMIC } else { "" };
+    let message = format!("data race{on}: {old_verb} by {} and {new_verb} by {}{hint}", older.1, newer.1);
     let places = vec![(newer.0, format!("{new_verb} by {}", newer.1)), (older.0, format!("{old_verb} by {}", older.1))];
     Violation { kind: ViolationKind::DataRace, message, places }
 }
 
-fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> (SourceSpan, String, String) {
+fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> (SourceSpan, String, String, bool) {
     let thread = trace.event(e).action.thread;
     let site = sc.machine.site(thread);
-    (site.span, sc.machine.thread_name(thread), site.object)
+    (site.span, sc.machine.thread_name(thread), site.object, site.volatile)
 }
 
 fn advance<M: Machine>(sc: &mut Sc<M>, trace: &Trace, to: usize) {

@@ -15,7 +15,7 @@ pub mod rc11;
 pub mod sc;
 pub mod tso;
 
-use crate::event::EventId;
+use crate::event::{Event, EventId, Kind};
 use crate::graph::Graph;
 
 /// A memory model that is porf-acyclic, prefix-closed and extensible.
@@ -70,6 +70,25 @@ impl Scratch {
     fn last_visited(&self, graph: &Graph, e: EventId) -> u32 {
         let co = &graph.location(graph.event(e).loc).co;
         co.iter().rposition(|&w| self.visited(w)).map_or(0, |n| n as u32 + 1)
+    }
+}
+
+/// Visits what comes before an event by co and fr, and by rf if it counts.
+fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) -> bool, scratch: &mut Scratch) {
+    let event = graph.event(x);
+    match event.kind {
+        Kind::Read if event.rf.is_event() && rf_counts(event, event.rf) => scratch.visit(event.rf),
+        Kind::Write => {
+            let location = graph.location(event.loc);
+            let previous = location.write_at(event.co - 1);
+            scratch.visit(previous);
+            for &r in &location.reads {
+                if graph.event(r).rf == previous {
+                    scratch.visit(r);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -3,7 +3,7 @@
 //! The lower bound of an event is the last write of its location from which the event's predecessor in program order can
 //! be reached: an edge from the event to a later write would close a cycle through any such write, and through no other.
 
-use super::{Model, Scratch};
+use super::{Model, Scratch, communication};
 use crate::event::{EventId, Kind};
 use crate::graph::Graph;
 
@@ -17,7 +17,7 @@ impl Model for Sc {
         while let Some(x) = scratch.stack.pop() {
             let event = graph.event(x);
             scratch.visit(event.pred);
-            communication(graph, x, scratch);
+            communication(graph, x, |_, _| true, scratch);
             if event.kind == Kind::Join {
                 // A thread that makes no steps lies between its creation and its join nevertheless.
                 let last = graph.last(event.other()).or(graph.birth(event.other()));
@@ -29,24 +29,5 @@ impl Model for Sc {
 
     fn consistent(_: &Graph, _: &[EventId], _: &mut Scratch) -> bool {
         true
-    }
-}
-
-/// Visits what comes before an event by rf, co and fr.
-fn communication(graph: &Graph, x: EventId, scratch: &mut Scratch) {
-    let event = graph.event(x);
-    match event.kind {
-        Kind::Read => scratch.visit(event.rf),
-        Kind::Write => {
-            let location = graph.location(event.loc);
-            let previous = location.write_at(event.co - 1);
-            scratch.visit(previous);
-            for &r in &location.reads {
-                if graph.event(r).rf == previous {
-                    scratch.visit(r);
-                }
-            }
-        }
-        _ => {}
     }
 }

@@ -4,7 +4,7 @@
 //! after it: fences with order `seq_cst`, every read-modify-write (a failed compare-and-exchange too), a `seq_cst` store
 //! towards what comes after it, and the creation and end of threads.
 
-use super::{Model, Scratch};
+use super::{Model, Scratch, communication};
 use crate::event::{Event, EventId, Kind};
 use crate::graph::Graph;
 use selvedge_ir::Order;
@@ -19,7 +19,7 @@ impl Model for Tso {
         preserved(graph, e, scratch);
         while let Some(x) = scratch.stack.pop() {
             preserved(graph, x, scratch);
-            communication(graph, x, scratch);
+            communication(graph, x, |read, write| graph.event(write).thread != read.thread, scratch);
         }
         scratch.last_visited(graph, e).max(per_location(graph, e))
     }
@@ -86,24 +86,5 @@ fn nearest(graph: &Graph, thread: ThreadId, own: &[EventId], overtakes: bool, sc
     }
     if let Some(birth) = graph.birth(thread) {
         scratch.visit(birth);
-    }
-}
-
-/// Visits what comes before an event by rfe, co and fr.
-fn communication(graph: &Graph, x: EventId, scratch: &mut Scratch) {
-    let event = graph.event(x);
-    match event.kind {
-        Kind::Read if event.rf.is_event() && graph.event(event.rf).thread != event.thread => scratch.visit(event.rf),
-        Kind::Write => {
-            let location = graph.location(event.loc);
-            let previous = location.write_at(event.co - 1);
-            scratch.visit(previous);
-            for &r in &location.reads {
-                if graph.event(r).rf == previous {
-                    scratch.visit(r);
-                }
-            }
-        }
-        _ => {}
     }
 }

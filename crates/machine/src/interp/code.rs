@@ -438,6 +438,8 @@ pub struct Debug {
     pub path: Option<PathId>,
     /// The type of the value that it loads or stores, if it does.
     pub ty: Option<Type>,
+    /// Whether it is a volatile load or store.
+    pub volatile: bool,
 }
 
 /// An operand that may be a register or a constant.

@@ -64,7 +64,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         loops,
         limit: unroll.unwrap_or(u32::MAX),
         publishes: options.atomics_publish,
-        about: Debug { loc, path: None, ty: None },
+        about: Debug { loc, path: None, ty: None, volatile: false },
     };
     encoder.body();
     encoder.place_stubs();
@@ -78,7 +78,7 @@ fn refuse(program: &mut Program, id: FuncId, function: &Function, feature: &str)
     program.messages.push(format!("{feature} (`{}`)", function.source_name));
     program.funcs[id].registers = function.params.len() as u32;
     program.code.push(Ins::Unsupported { message });
-    program.debug.push(Debug { loc: function.loc, path: None, ty: None });
+    program.debug.push(Debug { loc: function.loc, path: None, ty: None, volatile: false });
 }
 
 /// An edge that needs code of its own.
@@ -123,7 +123,8 @@ impl Encoder<'_> {
                     continue;
                 }
                 self.next_temporary = self.temporaries;
-                self.about = Debug { loc: data.loc, path: data.kind.path(), ty: type_of(&data.kind) };
+                let volatile = is_volatile(&data.kind);
+                self.about = Debug { loc: data.loc, path: data.kind.path(), ty: type_of(&data.kind), volatile };
                 if data.kind.is_terminator() {
                     self.terminator(block, data, next);
                     ended = true;
@@ -509,7 +510,7 @@ impl Encoder<'_> {
         for stub in std::mem::take(&mut self.stubs) {
             self.labels[stub.label] = self.here();
             let last = self.function.terminator(stub.from).expect("an edge starts at a terminator");
-            self.about = Debug { loc: self.function.insts[last].loc, path: None, ty: None };
+            self.about = Debug { loc: self.function.insts[last].loc, path: None, ty: None, volatile: false };
             self.next_temporary = self.temporaries;
             self.edge_code(stub.from, stub.to);
             self.emit(Ins::Jump { to: stub.to.index() as Pc });
@@ -552,6 +553,10 @@ fn binary_constant(op: BinaryOp, ty: Type, dst: Reg, a: Reg, k: u64) -> Ins {
         (BinaryOp::Xor, _) => Ins::XorK { dst, a, k },
         _ => Ins::BinaryK { op, ty, dst, a, k },
     }
+}
+
+fn is_volatile(kind: &InstKind) -> bool {
+    matches!(kind, InstKind::Load { volatile: true, .. } | InstKind::Store { volatile: true, .. })
 }
 
 fn type_of(kind: &InstKind) -> Option<Type> {

@@ -206,7 +206,7 @@ fn entry_function(module: &Module, program: &mut Program, main: FuncId, args: Ve
     program.returns.push(Src::Reg(0));
     program.code.push(Ins::Ret { first, count: 1 });
     let loc = module.functions[main].loc;
-    program.debug.resize(program.code.len(), Debug { loc, path: None, ty: None });
+    program.debug.resize(program.code.len(), Debug { loc, path: None, ty: None, volatile: false });
     let id = builtin(module, program, "start");
     let func = &mut program.funcs[id];
     (func.entry, func.registers, func.model, func.loc) = (Some(start), 1, None, loc);

@@ -291,7 +291,9 @@ impl Interpreter {
         if named.text.contains(' ') {
             named.text = self.short_description(addr).unwrap_or(named.text);
         }
-        let ty = self.call_pc(id).and_then(|pc| self.program.debug.get(pc as usize)).and_then(|debug| debug.ty);
+        let debug = self.call_pc(id).and_then(|pc| self.program.debug.get(pc as usize));
+        let ty = debug.and_then(|debug| debug.ty);
+        site.volatile = debug.is_some_and(|debug| debug.volatile);
         site.object = named.text;
         if !site.call.is_empty()
             && let Some((object, _)) = site.object.split_once(".__")

@@ -11,8 +11,8 @@ pub const LITMUS_HEAD: &str = "\
 
 /// The head of the table of programs.
 pub const PROGRAMS_HEAD: &str = "\
-| program | verdict | executions | blocked | seconds |
-|---|---|---|---|---|";
+| program | verdict | executions | blocked | spurious | seconds |
+|---|---|---|---|---|---|";
 
 /// The number of executions of every litmus test in every style.
 pub fn litmus(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
@@ -39,11 +39,12 @@ fn program(program: &Program) -> String {
     assert_eq!(bug, program.bug, "{}: {:?}", program.name, stats.failure);
     let seconds = stats.duration.as_secs_f64();
     format!(
-        "| {} | {} | {} | {} | {seconds:.3} |",
+        "| {} | {} | {} | {} | {} | {seconds:.3} |",
         program.name,
         bug.unwrap_or("passes"),
         stats.complete,
-        stats.blocked
+        stats.blocked,
+        stats.spurious
     )
 }
 
