@@ -1,7 +1,7 @@
 //! Names, aliases, timers, and questions about processes.
 
 use crate::act::{Act, Cell, Touch};
-use crate::system::{Alias, Delivery, Signal, System, Timer};
+use crate::system::{Alias, Delivery, Life, Signal, System, Timer};
 use crate::undo::Undo;
 use crate::{Content, Info, Machine, Message, MessageId, Name, Outcome, Pid, Query, Ref, Sender, Target};
 use selvedge_ir::EntityRef;
@@ -47,7 +47,9 @@ impl<M: Machine> System<M> {
 
     pub(crate) fn register(&mut self, name: Name, pid: Pid, act: &mut Act<M>) -> Outcome<M> {
         act.touch(Cell::Alive(pid), Touch::Read);
-        let possible = self.is_alive(pid) && self.head(pid).name.is_none() && !self.names.contains_key(&name);
+        // One that a signal has ended, but that has not come to its end yet, can get a name: it has not noticed.
+        let there = matches!(self.head(pid).life, Life::Alive | Life::Doomed);
+        let possible = there && self.head(pid).name.is_none() && !self.names.contains_key(&name);
         let touch = if possible { Touch::Write } else { Touch::Read };
         act.touch(Cell::Name(name), touch);
         act.touch(Cell::NameOf(pid), touch);

@@ -195,13 +195,16 @@ impl<M: Machine> System<M> {
     /// Ends a process.
     pub(crate) fn exit(&mut self, pid: Pid, reason: Reason<M::Reason>, act: &mut Act<M>) -> Option<Stop> {
         act.own = Some(pid);
-        if self.is_alive(pid) {
+        let alive = self.is_alive(pid);
+        if alive {
             act.touch(Cell::Alive(pid), Touch::Write);
         }
         act.touch(Cell::Links(pid), Touch::Read);
         match self.processes[pid.index()].head.name {
             Some(name) => self.drop_name(name, pid, act),
-            None => act.touch(Cell::NameOf(pid), Touch::Read),
+            None if alive => act.touch(Cell::NameOf(pid), Touch::Read),
+            // That it can get no name any more, nothing else tells.
+            None => act.touch(Cell::NameOf(pid), Touch::Write),
         }
         let ended = self.machine.ended(pid, &reason);
         let mut words = Vec::new();

@@ -40,4 +40,12 @@ profiles! {
     names,
     tables,
     aliases,
+    tests,
+    links,
+    monitors,
+    signals,
+    timers,
+    queries,
+    ends,
+    everything,
 }
