@@ -11,7 +11,8 @@ use crate::{assumptions, bug, estimate, interrupt, output, program};
 use selvedge_ir::Module;
 use selvedge_machine::interp::Interpreter;
 use selvedge_machine::schedule;
-use selvedge_machine::verdict::{Exploration, Found};
+use selvedge_machine::verdict::{Exploration, Found, Interruption};
+use selvedge_machine::{Violation, ViolationKind};
 use selvedge_report::verdict::RunOptions;
 use selvedge_report::{Answer, Layout, Question, Shown, Verdict, dot, json, terminal};
 use std::path::{Path, PathBuf};
@@ -261,7 +262,32 @@ fn report(args: &CheckArgs, verdict: &Verdict, failed: bool) -> Result<(), Failu
     let layout = Layout { width: output::width(), full: to.full, sources: &sources };
     let trace = trace.map(|path| path.to_string_lossy().into_owned());
     output::print(&terminal::render(verdict, trace.as_deref(), &layout));
+    if let Some(advice) = advice(verdict) {
+        output::print(&advice);
+    }
     Ok(())
+}
+
+/// Where `verify` and `run` could still give a safe execution: the program goes wrong under some schedules, or is too large
+/// to be explored. What they assume must be what was asked for.
+fn advice(verdict: &Verdict) -> Option<String> {
+    let is_sc = verdict.question.model == "sc" && !verdict.shown.iter().any(|shown| is_data_race(&shown.violation));
+    let limit = matches!(
+        verdict.exploration.interruption,
+        Some(Interruption::MaxExecutions | Interruption::MaxEvents | Interruption::Time | Interruption::User)
+    );
+    let wrong = !verdict.shown.is_empty();
+    if !is_sc || !(wrong || limit) || verdict.exploration.unsupported.is_some() {
+        return None;
+    }
+    let inputs = verdict.question.program.inputs.join(" ");
+    let why =
+        if wrong { "schedules that avoid this" } else { "loops and inputs without bound, or schedules that are safe" };
+    Some(format!("  {why}: selvedge verify {inputs} (and then: selvedge run --schedule)\n"))
+}
+
+fn is_data_race(violation: &Violation) -> bool {
+    violation.kind == ViolationKind::DataRace
 }
 
 /// Writes the trace and says where it is. The user's own wish must succeed; the default place is only a courtesy.

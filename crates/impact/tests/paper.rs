@@ -4,8 +4,9 @@ mod common;
 
 use common::{Outcome, verify};
 use selvedge_impact::iterate::Verdict;
+use selvedge_impact::program::ThreadId;
 use selvedge_impact::verifier::Verifier;
-use selvedge_ir::Module;
+use selvedge_ir::{EntityRef, Module};
 use std::path::Path;
 
 fn load(name: &str, defines: &[&str]) -> Module {
@@ -104,4 +105,43 @@ fn declared_constraints_order_the_threads() {
 fn the_ring_and_the_grep_have_schedules() {
     first("barrier_ring.c", &[]);
     first("parallel_grep.c", &[]);
+}
+
+/// The checker of trees says no to trees that are none.
+#[test]
+fn tampered_trees_are_refused() {
+    let (mut verifier, outcome) = first("producer_consumer_bug.c", &[]);
+    let ivr = outcome.last.expect("a safe result");
+    let refused = |verifier: &Verifier, ivr: &selvedge_impact::remove_error_paths::Ivr| {
+        selvedge_oracle::check_tree(verifier, ivr, 2_000).expect_err("it was tampered with")
+    };
+    // Nobody may go on at some node.
+    let mut stuck = ivr.clone();
+    let node = stuck.permitted.keys().find(|&n| n.index() > 3 && !stuck.permitted[n].is_empty()).expect("some node");
+    stuck.permitted[node] = Default::default();
+    assert!(refused(&verifier, &stuck).contains("nobody may go on"));
+    // A thread may go on that was not expanded there.
+    let mut free = ivr.clone();
+    let (producer, consumer) = (ThreadId::new(1), ThreadId::new(2));
+    let node = free.permitted.keys().find(|&n| free.permitted[n].has(producer)).expect("some node");
+    free.permitted[node].add(consumer);
+    assert!(refused(&verifier, &free).contains("t2"));
+    // A label that does not hold, and one that is not enough.
+    let wrong = verifier.program.terms.number(0, 32);
+    let count = verifier.program.terms.symbols.iter().find(|(_, data)| data.name == "count").expect("count").0;
+    let count = verifier.program.terms.var(count);
+    let negative = verifier.program.terms.slt(count, wrong);
+    let covering = verifier.art.nodes.keys().find(|&n| !verifier.art.nodes[n].covers.is_empty()).expect("a covering");
+    let label = verifier.art.nodes[covering].label.clone();
+    verifier.art.nodes[covering].label.insert(negative);
+    assert!(refused(&verifier, &ivr).contains("does not hold"));
+    verifier.art.nodes[covering].label.clear();
+    assert!(!refused(&verifier, &ivr).is_empty(), "without its label the next steps are not safe");
+    // A cycle that leaves out a thread.
+    verifier.art.nodes[covering].label = label;
+    let covered = verifier.art.nodes[covering].covers[0];
+    let parent = verifier.art.nodes[covered].parent.expect("it is not the root").from;
+    let elsewhere = verifier.art.nodes[parent].locations.clone();
+    verifier.art.nodes[covered].locations = elsewhere;
+    assert!(!refused(&verifier, &ivr).is_empty(), "a covering is between nodes at the same place");
 }

@@ -195,7 +195,8 @@ impl<M: Machine> System<M> {
     /// Ends a process.
     pub(crate) fn exit(&mut self, pid: Pid, reason: Reason<M::Reason>, act: &mut Act<M>) -> Option<Stop> {
         act.own = Some(pid);
-        if self.is_alive(pid) {
+        let alive = self.is_alive(pid);
+        if alive {
             act.touch(Cell::Alive(pid), Touch::Write);
         }
         act.touch(Cell::Links(pid), Touch::Read);

@@ -13,7 +13,7 @@
 #![allow(unsafe_code)]
 
 use crate::runtime;
-use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -88,15 +88,15 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
 
 /// The blocks, if a model's own code runs.
 fn with<R>(f: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
-    if QUIET.get() > 0 || runtime::current().is_none() {
+    if runtime::current().is_none() || QUIET.get() > 0 || runtime::is_busy() {
         return None;
     }
     let blocks = BLOCKS.get();
     if blocks.is_null() {
         return None;
     }
-    // SAFETY: `Installed` has put a pointer there that lives until `BLOCKS` is null again, and no other reference exists:
-    // this is the only place that makes one, and while it is used `QUIET` keeps others away.
+    // SAFETY: `Installed` has put a pointer there that lives until `BLOCKS` is null again. No other reference is in use: the
+    // library uses its own inside `runtime::shared` only, and then it is busy; and `QUIET` keeps this function from itself.
     quiet(|| Some(f(unsafe { &mut *blocks })))
 }
 
@@ -155,39 +155,82 @@ pub(crate) struct Block {
 /// The blocks of a run.
 #[derive(Default)]
 pub(crate) struct Blocks {
-    by_address: BTreeMap<usize, Block>,
-    counts: FxHashMap<(ThreadId, usize, usize), u32>,
+    /// In the order in which they were allocated.
+    blocks: Vec<Block>,
+    /// By their addresses, if there are more than a few.
+    index: BTreeMap<usize, usize>,
+    /// How many blocks of each layout a thread has allocated.
+    counts: Vec<Vec<(usize, usize, u32)>>,
     /// What was freed in this run.
     kept: Vec<(usize, Layout)>,
     /// The engine's time.
     pub now: u32,
 }
 
+/// So many are looked at one by one.
+const FEW: usize = 48;
+
 impl Blocks {
     fn note(&mut self, at: usize, layout: Layout) {
         let Some(thread) = runtime::current() else { return };
-        let (size, align) = (layout.size(), layout.align());
-        let count = self.counts.entry((thread, size, align)).or_default();
-        let id = BlockId { thread, size, align, nth: *count };
-        *count += 1;
-        self.by_address.insert(at, Block { id, at, made: self.now, freed: false });
-    }
-
-    fn free(&mut self, at: usize, layout: Layout) -> bool {
-        match self.by_address.get_mut(&at) {
-            Some(block) => {
-                block.freed = true;
-                self.kept.push((at, layout));
-                true
-            }
-            None => false,
+        let id = self.next(thread, layout);
+        self.blocks.push(Block { id, at, made: self.now, freed: false });
+        if self.blocks.len() > FEW {
+            let from = self.index.len();
+            self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
         }
     }
 
+    /// The next block of a layout that a thread allocates.
+    fn next(&mut self, thread: ThreadId, layout: Layout) -> BlockId {
+        let (size, align) = (layout.size(), layout.align());
+        if self.counts.len() <= thread.index() {
+            self.counts.resize_with(thread.index() + 1, Vec::new);
+        }
+        let counts = &mut self.counts[thread.index()];
+        let known = counts.iter_mut().find(|count| (count.0, count.1) == (size, align));
+        let nth = match known {
+            Some((.., count)) => {
+                *count += 1;
+                *count - 1
+            }
+            None => {
+                counts.push((size, align, 1));
+                0
+            }
+        };
+        BlockId { thread, size, align, nth }
+    }
+
+    fn free(&mut self, at: usize, layout: Layout) -> bool {
+        let found = self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed);
+        if let Some(n) = found {
+            self.blocks[n].freed = true;
+            self.kept.push((at, layout));
+        }
+        found.is_some()
+    }
+
+    fn position(&self, at: usize) -> Option<usize> {
+        let within = |n: usize| at.wrapping_sub(self.blocks[n].at) <= self.blocks[n].id.size;
+        if self.blocks.len() > FEW {
+            return self.index.range(..=at).next_back().map(|(_, &n)| n).filter(|&n| within(n));
+        }
+        // The newest first. If one ends where the next one starts, it is the latter.
+        let mut found = None;
+        for n in (0..self.blocks.len()).rev().filter(|&n| within(n)) {
+            if at - self.blocks[n].at < self.blocks[n].id.size {
+                return Some(n);
+            }
+            found = found.or(Some(n));
+        }
+        found
+    }
+
     /// The block that an address points into, or to the end of.
+    #[inline]
     pub fn find(&self, at: usize) -> Option<&Block> {
-        let (start, block) = self.by_address.range(..=at).next_back()?;
-        (at - start <= block.id.size).then_some(block)
+        self.position(at).map(|n| &self.blocks[n])
     }
 
     /// Whether something was freed in this run.
@@ -197,8 +240,9 @@ impl Blocks {
 
     /// A run starts: gives back what the last one has freed.
     pub fn new_run(&mut self) {
-        self.by_address.clear();
-        self.counts.clear();
+        self.blocks.clear();
+        self.index.clear();
+        self.counts.iter_mut().for_each(Vec::clear);
         self.now = 0;
         for (at, layout) in self.kept.drain(..) {
             // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
@@ -233,8 +277,8 @@ impl Deref for Installed {
     type Target = Blocks;
 
     fn deref(&self) -> &Blocks {
-        // SAFETY: it lives as long as this. The allocator uses it only while `QUIET` is 0 and a thread of the model runs; the
-        // library uses it inside `runtime::shared`, which is quiet, or while no thread of the model runs.
+        // SAFETY: it lives as long as this. The allocator uses it only while the library is not busy and a thread of the model runs; the
+        // library uses it inside `runtime::shared`, when it is busy, or while no thread of the model runs.
         unsafe { &*self.0 }
     }
 }

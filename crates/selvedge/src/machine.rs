@@ -166,8 +166,12 @@ impl RustMachine {
             }
             Came::End => state.status = Status::Finished,
             Came::Panic(panic) => {
-                let (message, place) = *panic;
+                let (message, mut place) = *panic;
                 state.status = Status::Stopped;
+                if let (0, Some(at)) = (place.line, state.at) {
+                    // An overflow has no place of its own: it came after this.
+                    place = runtime::span(at);
+                }
                 runtime::take_aside();
                 return Err(violation(ViolationKind::Assertion, message, place));
             }

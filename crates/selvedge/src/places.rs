@@ -41,11 +41,20 @@ pub(crate) struct Met {
     pub owner: Option<(ThreadId, u32, u32)>,
 }
 
+/// What is known of a place.
+#[derive(Default)]
+struct Known {
+    /// The last run in which something was met there, and how many objects.
+    run: u64,
+    generation: usize,
+    /// Address and number of each generation's object.
+    slots: Vec<(Addr, u32)>,
+}
+
 /// The addresses of objects, in all runs.
 pub(crate) struct Places {
-    slots: FxHashMap<(Place, u32), (Addr, u32)>,
-    /// How many objects of each place were met in this run.
-    generations: FxHashMap<Place, u32>,
+    known: FxHashMap<Place, Known>,
+    run: u64,
     /// The stacks of this run's threads.
     stacks: Vec<(usize, usize)>,
     /// Addresses of objects that belong to threads, by (thread, number), and of those that were counted by `made`.
@@ -85,8 +94,8 @@ impl Places {
         let mut numbering = Memory::new();
         let block = block(&mut numbering);
         Places {
-            slots: FxHashMap::default(),
-            generations: FxHashMap::default(),
+            known: FxHashMap::default(),
+            run: 1,
             stacks: Vec::new(),
             addresses: Vec::new(),
             made: Vec::new(),
@@ -100,7 +109,7 @@ impl Places {
 
     /// A run starts.
     pub fn new_run(&mut self) {
-        self.generations.clear();
+        self.run += 1;
         self.stacks.clear();
         self.whole.clear();
     }
@@ -138,14 +147,18 @@ impl Places {
     /// An object is met for the first time in this run.
     pub fn meet(&mut self, at: usize, size: u8, init: u64, blocks: &Blocks) -> Met {
         let (place, made) = self.place(at, blocks);
-        let generation = self.generations.entry(place).or_default();
-        let key = (place, *generation);
-        *generation += 1;
-        if let Place::Heap { block, offset: at_offset } = place
-            && key.1 == 0
-            && let Some(&(base, number)) = self.whole.get(&(at - at_offset))
+        let known = self.known.entry(place).or_default();
+        if known.run != self.run {
+            (known.run, known.generation) = (self.run, 0);
+        }
+        let generation = known.generation;
+        let slot = known.slots.get(generation).copied();
+        known.generation += 1;
+        if let Place::Heap { block, offset: from } = place
+            && generation == 0
+            && let Some(&(base, number)) = self.whole.get(&(at - from))
         {
-            let within = ROOM * (at_offset / SPACING) as u64;
+            let within = ROOM * (from / SPACING) as u64;
             if within < LARGEST {
                 let addr = Addr(base.0 + within + offset(size));
                 return Met { addr, size, init, owner: Some((block.thread, number, made)) };
@@ -156,16 +169,23 @@ impl Places {
             Place::Stack { thread, .. } => Some(thread),
             Place::Outside { .. } => None,
         };
-        let (base, number) = match self.slots.get(&key) {
-            Some(&slot) => slot,
-            None => {
-                let slot = self.new_slot(owner, ROOM);
-                self.slots.insert(key, slot);
-                slot
-            }
-        };
+        let (base, number) = slot.unwrap_or_else(|| self.slot(place, generation, owner, ROOM));
         let owner = owner.map(|thread| (thread, number, made));
         Met { addr: Addr(base.0 + offset(size)), size, init, owner }
+    }
+
+    /// The address of a generation's object in a place.
+    fn slot(&mut self, place: Place, generation: usize, owner: Option<ThreadId>, size: u64) -> (Addr, u32) {
+        loop {
+            let slot = self.known.get(&place).and_then(|known| known.slots.get(generation)).copied();
+            match slot {
+                Some(slot) => return slot,
+                None => {
+                    let slot = self.new_slot(owner, size);
+                    self.known.entry(place).or_default().slots.push(slot);
+                }
+            }
+        }
     }
 
     /// A thread makes an object: its n-th one that is known when it is made.
@@ -185,12 +205,10 @@ impl Places {
     /// A thread has allocated a block that is one object from now on, with all that will be made in it.
     pub fn allocate(&mut self, at: usize, blocks: &Blocks) -> Option<Met> {
         let block = *blocks.find(at).filter(|block| block.at == at)?;
-        let key = (Place::Heap { block: block.id, offset: usize::MAX }, 0);
+        let place = Place::Heap { block: block.id, offset: usize::MAX };
         let owner = Some(block.id.thread);
         let size = (ROOM * (block.id.size / SPACING + 1) as u64).min(LARGEST);
-        let slot = self.slots.get(&key).copied();
-        let (base, number) = slot.unwrap_or_else(|| self.new_slot(owner, size));
-        self.slots.insert(key, (base, number));
+        let (base, number) = self.slot(place, 0, owner, size);
         self.whole.insert(at, (base, number));
         Some(Met { addr: base, size: 8, init: 0, owner: Some((block.id.thread, number, block.made)) })
     }

@@ -63,7 +63,12 @@ impl Recorded {
     pub fn read(text: &str) -> Option<Recorded> {
         let mut parts = text.trim().rsplitn(4, ';');
         let (steps, paths, flags, model) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let threads: Vec<Vec<u32>> = paths.split('/').map(read_path).collect::<Option<_>>()?;
+        // A model that fails before its first operation has neither threads nor steps.
+        let paths = paths.split('/').filter(|path| !path.is_empty());
+        let threads: Vec<Vec<u32>> = paths.map(read_path).collect::<Option<_>>()?;
+        if model.is_empty() || flags.len() != 3 {
+            return None;
+        }
         let (mut made, mut links) = (Vec::new(), Vec::new());
         for word in steps.split(',').filter(|word| !word.is_empty()) {
             let (word, count) = match word.split_once('*') {
@@ -146,6 +151,13 @@ mod tests {
             let recorded = Recorded { model, spurious: true, count_arcs: false, schedule };
             assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
         }
+    }
+
+    #[test]
+    fn an_execution_without_steps_can_be_written() {
+        let (model, schedule) = ("m".to_owned(), Schedule::default());
+        let recorded = Recorded { model, spurious: false, count_arcs: true, schedule };
+        assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
     }
 
     #[test]

@@ -104,11 +104,15 @@ pub(crate) fn is_spoiled() -> bool {
 /// Something that the machine and operations share.
 #[track_caller]
 pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
-    let result = SHARED.with_borrow_mut(|shared| shared.as_mut().map(|shared| quiet(|| f(shared))));
-    match result {
-        Some(result) => result,
+    SHARED.with_borrow_mut(|shared| match shared {
+        Some(shared) => f(shared),
         None => outside_model(),
-    }
+    })
+}
+
+/// Whether the library itself is at work: what it allocates is not the model's.
+pub(crate) fn is_busy() -> bool {
+    SHARED.try_with(|shared| shared.try_borrow_mut().is_err()).unwrap_or(true)
 }
 
 #[track_caller]
