@@ -48,7 +48,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   setup [--with NAMES]     install clang through apt if it is missing; NAMES are further packages,
-                           separated by commas: csmith, clang-19, valgrind
+                           separated by commas: csmith, clang-19, valgrind, erlang
   demo                     check a program with a bug and its repaired version
   test [ARGS]              all tests, and those of `published`; with ARGS, which go to `cargo test`, only
                            the former
@@ -68,8 +68,7 @@ cargo xtask COMMAND
   bench rust [--limit SECONDS] [--write] [NAME...]
                            the Rust library against loom and shuttle, which are fetched from crates.io;
                            --write puts the table into benchmarks/rust.md
-  bench verify [NAME...]
-        how long the verifier takes to the first safe schedule and to the end
+  bench verify [NAME...]   how long the verifier takes to the first safe schedule and to the end
   bench schedules [--full] [NAME...]
                            native programs under their first safe schedule, and without it
   bench trace [--full] [--limit SECONDS] [NAME...]
