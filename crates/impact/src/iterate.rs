@@ -71,8 +71,9 @@ impl Verifier {
             match self.iteration()? {
                 // Lines 4-5 and 11-16.
                 Status::NoProgress => match self.verdict() {
-                    Verdict::Unsafe if self.take_back_unfair_coverings() => self.unfair_coverings = false,
-                    verdict => return Ok(Yield::Done(verdict)),
+                    None | Some(Verdict::Unsafe) if self.take_back_unfair_coverings() => self.unfair_coverings = false,
+                    Some(verdict) => return Ok(Yield::Done(verdict)),
+                    None => return Err(Halt::Stuck),
                 },
                 // Lines 6-7.
                 Status::Counterexample(counterexample) => return Ok(Yield::Unsafe(counterexample)),
@@ -95,13 +96,15 @@ impl Verifier {
         !unfair.is_empty()
     }
 
-    /// Lines 11-16.
-    fn verdict(&self) -> Verdict {
+    /// Lines 11-16. None if nothing is left of the tree although nothing goes wrong: where an assumption never holds,
+    /// threads wait forever, and `check` does not call that an error. It is not to be called unsafe, then, nor safe.
+    fn verdict(&self) -> Option<Verdict> {
         let wrong = self.art.nodes.values().any(|node| node.finding.is_some());
         match (wrong, self.remove_error_paths()) {
-            (false, Some(_)) => Verdict::Safe,
-            (_, Some(_)) => Verdict::PartiallySafe,
-            (_, None) => Verdict::Unsafe,
+            (false, Some(_)) => Some(Verdict::Safe),
+            (true, Some(_)) => Some(Verdict::PartiallySafe),
+            (true, None) => Some(Verdict::Unsafe),
+            (false, None) => None,
         }
     }
 

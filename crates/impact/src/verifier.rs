@@ -25,6 +25,8 @@ pub enum Halt {
     Interrupted,
     /// The tree is too large.
     Nodes,
+    /// Nothing goes wrong, and yet no schedule goes on: an assumption never holds.
+    Stuck,
 }
 
 /// Limits of a verification.

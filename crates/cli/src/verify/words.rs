@@ -179,6 +179,7 @@ fn reason(halt: Halt) -> &'static str {
         Halt::Time => "the time is up",
         Halt::Interrupted => "interrupted",
         Halt::Nodes => "the tree is too large",
+        Halt::Stuck => "nothing goes wrong, but no schedule goes on: an assumption never holds",
     }
 }
 
