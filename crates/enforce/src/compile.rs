@@ -11,7 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thiserror::Error;
 
-const RUNTIME: &str = include_str!("runtime.c");
+const RUNTIME: &str = concat!(
+    include_str!("runtime/threads.c"),
+    include_str!("runtime/waiting.c"),
+    include_str!("runtime/turns.c"),
+    include_str!("runtime/hooks.c"),
+    include_str!("runtime/creation.c"),
+);
 
 /// Why a program cannot be run under a schedule.
 #[derive(Debug, Error)]

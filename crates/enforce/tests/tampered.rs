@@ -53,6 +53,7 @@ fn assert_within_bounds(plan: &Plan, threads: usize) {
     };
     for section in &plan.sections {
         assert!(section.to < plan.nodes.len());
+        assert!(section.in_charge.is_none_or(|thread| thread.index() < threads));
         assert_eq!((section.steps.len(), section.signals.len()), (threads, threads));
         for step in section.steps.iter().flatten() {
             assert!(step.site.index() < plan.site_names.len());
@@ -61,9 +62,9 @@ fn assert_within_bounds(plan: &Plan, threads: usize) {
             }
         }
     }
-    for node in &plan.nodes {
-        assert!(node.leader.is_none_or(|leader| leader.index() < threads));
-        assert!(next_fits(&node.next, node.leader.map(EntityRef::index)));
+    for offer in plan.nodes.iter().flat_map(|node| &node.offers) {
+        assert!(offer.leader.index() < threads);
+        assert!(next_fits(&offer.next, Some(offer.leader.index())));
     }
     assert!(plan.choices.iter().all(|choice| choice.next.iter().all(|next| next_fits(next, None))));
     assert!(plan.choices.iter().all(|choice| choice.branch || choice.next.len() == 1));

@@ -31,7 +31,7 @@ impl<'a> Ivr<'a> {
         match self.section {
             None => {
                 let first = |section: &Section| section.schedule.events[0].transition;
-                self.schedule.nodes[self.node].sections.iter().map(first).collect()
+                self.schedule.nodes[self.node].sections().map(first).collect()
             }
             Some(section) => {
                 let schedule = &section.schedule;
@@ -51,8 +51,7 @@ impl<'a> Ivr<'a> {
             return false;
         }
         let section = self.section.unwrap_or_else(|| {
-            let sections = &self.schedule.nodes[self.node].sections;
-            let chosen = sections.iter().find(|section| section.schedule.events[0].transition == transition);
+            let chosen = self.schedule.nodes[self.node].sections().find(|section| section.schedule.events[0].transition == transition);
             chosen.expect("a permitted transition starts a section")
         });
         let thread: ThreadId = self.art.transition(transition).thread;
@@ -80,7 +79,8 @@ mod tests {
         let schedule = program_schedule(
             &art,
             Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false },
-        );
+        )
+        .expect("one thread at each node");
         let mut ivr = Ivr::new(&art, &schedule);
         let r = TransitionId::new;
         assert_eq!(ivr.permitted(), [r(0)]);
