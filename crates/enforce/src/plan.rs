@@ -38,11 +38,13 @@ pub struct PlanOptions {
     pub replicate: usize,
     /// Whether a program that leaves its schedule goes on without it.
     pub continue_unconstrained: bool,
+    /// Whether the run-time is called at every step, so that a run can be looked at; who waits for whom stays the same.
+    pub every_step: bool,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
-        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false }
+        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false, every_step: false }
     }
 }
 

@@ -77,7 +77,7 @@ impl<'a> Planner<'a> {
                 let signal = self.signal_step(section, n);
                 // The first event of a thread waits for its section to begin.
                 let waits = begun.insert(event.thread) || !order.waits[n].is_empty();
-                if self.options.level < Level::Opt2 {
+                if self.options.level < Level::Opt2 || self.options.every_step {
                     called.extend(places);
                     continue;
                 }

@@ -17,6 +17,7 @@
 //! | `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
 //! | `tree.rs` | whether a safe result of the verifier is one |
+//! | `published.rs` | the same for what is published of it, with the turns that were added |
 //! | `messages/` | the same for processes that pass messages |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
@@ -33,6 +34,7 @@ pub mod litmus;
 pub mod lower;
 pub mod machine;
 pub mod messages;
+pub mod published;
 pub mod race;
 pub mod relaxation;
 pub mod shrink;
@@ -44,4 +46,5 @@ pub use dependence::{ClassKey, Trace};
 pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
 pub use machine::LitmusMachine;
+pub use published::check_published;
 pub use tree::check_tree;

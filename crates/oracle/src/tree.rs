@@ -18,9 +18,9 @@ use selvedge_ir::EntityRef;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// Inputs that are tried.
-const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
+pub(crate) const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
 /// Random states for each edge.
-const SAMPLES: usize = 60;
+pub(crate) const SAMPLES: usize = 60;
 
 /// A state: what every variable and every element is that is not 0.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -38,9 +38,9 @@ pub fn check_tree(verifier: &Verifier, ivr: &Ivr, steps: usize) -> Result<(), St
     tree.samples(&reached)
 }
 
-struct Tree<'a> {
-    verifier: &'a Verifier,
-    ivr: &'a Ivr,
+pub(crate) struct Tree<'a> {
+    pub(crate) verifier: &'a Verifier,
+    pub(crate) ivr: &'a Ivr,
 }
 
 impl Tree<'_> {
@@ -64,7 +64,7 @@ impl Tree<'_> {
         self.label(node).iter().any(|&term| *self.terms().node(term) == Node::Const(0))
     }
 
-    fn transition(&self, id: TransitionId) -> &TransitionData {
+    pub(crate) fn transition(&self, id: TransitionId) -> &TransitionData {
         &self.verifier.program.transitions[id]
     }
 
@@ -265,7 +265,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    fn holds(&self, node: NodeId, state: &Concrete, by: &str) -> Result<(), String> {
+    pub(crate) fn holds(&self, node: NodeId, state: &Concrete, by: &str) -> Result<(), String> {
         match self.label(node).iter().find(|&&term| self.value(state, term) != 1) {
             None => Ok(()),
             Some(&wrong) => Err(format!("`{}` does not hold at {node} by {by}", self.terms().text(wrong))),
@@ -273,7 +273,7 @@ impl Tree<'_> {
     }
 
     /// A state near one that was reached, or any.
-    fn random(&self, rng: &mut Rng, near: &[&Concrete]) -> Concrete {
+    pub(crate) fn random(&self, rng: &mut Rng, near: &[&Concrete]) -> Concrete {
         let mut state = if near.is_empty() { self.initial() } else { (*rng.pick(near)).clone() };
         for (symbol, data) in self.terms().symbols.iter() {
             if !data.input && !data.array && rng.percent(15) {
@@ -284,7 +284,7 @@ impl Tree<'_> {
         state
     }
 
-    fn initial(&self) -> Concrete {
+    pub(crate) fn initial(&self) -> Concrete {
         let mut state = Concrete::default();
         let initial = &self.verifier.program.initial;
         for (&symbol, &term) in &initial.values {
@@ -301,7 +301,7 @@ impl Tree<'_> {
         state
     }
 
-    fn with_inputs(&self, state: &Concrete, r: TransitionId, input: u64) -> Concrete {
+    pub(crate) fn with_inputs(&self, state: &Concrete, r: TransitionId, input: u64) -> Concrete {
         let mut with = state.clone();
         for &symbol in &self.transition(r).inputs {
             with.values.insert(symbol, input & ones(self.terms().symbols[symbol].bits));
@@ -309,7 +309,7 @@ impl Tree<'_> {
         with
     }
 
-    fn after(&self, with: &Concrete, state: &Concrete, r: TransitionId) -> Concrete {
+    pub(crate) fn after(&self, with: &Concrete, state: &Concrete, r: TransitionId) -> Concrete {
         let mut after = state.clone();
         for &(symbol, term) in &self.transition(r).updates {
             after.values.insert(symbol, self.value(with, term));
@@ -322,7 +322,7 @@ impl Tree<'_> {
         after
     }
 
-    fn value(&self, state: &Concrete, term: Term) -> u64 {
+    pub(crate) fn value(&self, state: &Concrete, term: Term) -> u64 {
         value(self.terms(), state, term)
     }
 }

@@ -1,6 +1,33 @@
 /* What the program calls: before and after the instructions that its schedule names. */
 #if SELVEDGE_SCHEDULED
 
+/* For tests: the first steps in the order in which they are done, before anybody hears of them. Then the program ends. */
+#ifdef SELVEDGE_RECORD
+static struct {
+  _Atomic uint32_t full;
+  uint32_t thread, site, successor;
+} records[SELVEDGE_RECORD];
+static _Atomic uint32_t recorded;
+
+static void record(struct self *me, uint32_t site, uint32_t successor) {
+  uint32_t n = atomic_fetch_add(&recorded, 1);
+  if (n < SELVEDGE_RECORD) {
+    records[n].thread = (uint32_t)me->id;
+    records[n].site = site;
+    records[n].successor = successor;
+    atomic_store(&records[n].full, 1);
+  }
+  if (n != SELVEDGE_RECORD)
+    return;
+  for (uint32_t k = 0; k < SELVEDGE_RECORD && atomic_load(&records[k].full); k++)
+    printf("%u %u %u\n", records[k].thread, records[k].site, records[k].successor);
+  fflush(stdout);
+  _exit(0);
+}
+#else
+static inline void record(struct self *me, uint32_t site, uint32_t successor) {}
+#endif
+
 static inline void give_signal(struct self *me, uint32_t signal) {
   if (LIKELY(me->alone)) {
     if (signal == me->signals)
@@ -62,6 +89,7 @@ void __selvedge_done(uint32_t site) {
   struct self *me = self;
   if (is_unconstrained() || !LIKELY(me->id >= 0))
     return;
+  record(me, site, 0);
   if (me->choice >= 0) {
     follow(me, nexts[choices[me->choice].first], site);
     return;
@@ -90,11 +118,13 @@ void __selvedge_branch(uint32_t site, uint32_t successor) {
   if (!comes_to(me, site))
     return;
   if (me->choice >= 0) {
+    record(me, site, successor);
     decides(me, site, successor);
     return;
   }
   if (!waits_at_step(me, site))
     return;
+  record(me, site, successor);
   const struct step *step = me->next;
   if (!LIKELY(step->successor == successor || step->successor == ANY)) {
     leave(site, "it went a way that was not verified");

@@ -2,6 +2,7 @@
  *
  * Compiled with the program, behind the tables that `tables.rs` writes, with the other files of this directory behind it; all
  * numbers come from those tables, which were checked when the schedule was read, and all indices stay within them. */
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -34,6 +35,7 @@ struct self {
   uint32_t section;  /* the one that it has a part in */
   uint32_t signals;  /* how many signals it gives in it */
   int alone;         /* whether nobody else has a part in it */
+  int stayed;        /* how many turns it has had in a row */
   int wrote;         /* whether it wrote what is shared since its turn began */
   int lost;          /* whether it is in charge, but has let somebody else take its turn */
   int position;      /* where it goes on: PARKED, or 0 if it has to wait */

@@ -16,12 +16,13 @@
  * do, since every change costs time: it leaves its turn in `baton`, and takes it again when it comes to its next step.
  * Meanwhile another thread may take it, if it finds the turn untouched for a while: a thread that is busy with something of its
  * own keeps nobody waiting. A turn in which nothing shared was written was in vain, most likely: then the turn is handed to a
- * thread that waits, unless that one has tried in vain itself since something was written last. And a thread that
- * waits while PATIENCE turns pass gets the next one that it can have: so nobody is left out for ever (Lemma 7). */
+ * thread that waits, unless that one has tried in vain itself since something was written last; so it is after STAY
+ * turns. And a thread that has waited for a few milliseconds gets the next turn that it can have, before those that had theirs later: so nobody is left
+ * out for ever (Lemma 7). */
 #if SELVEDGE_SCHEDULED
 
-#define PATIENCE 65536
-#define LOOKS 64 /* between two looks at the baton */
+#define STAY 4096 /* turns in a row, while others wait */
+#define LOOKS 64  /* between two looks at the baton */
 #define PARKED (-1)
 #define FREE 1u
 #define EAGER 2u /* its owner does not want it */
@@ -34,7 +35,7 @@ static struct {
   _Alignas(128) _Atomic uint64_t word;
   uint64_t now; /* of its owner */
   int owner;
-  uint64_t turns, written, due;
+  uint64_t turns, written;
 } baton;
 
 /* Who is in charge behind a section or a hand-over. */
@@ -99,41 +100,45 @@ static void follow(struct self *me, struct next next, uint32_t site) {
     leave(site, "it went a way that was not verified");
 }
 
+/* How good it is to give a thread the turn: one that spins on another processor goes on at once, one that waits on another
+ * processor does not take the place of this one. */
+static int readiness(const struct door *door, uint32_t state, int processor) {
+  if (atomic_load_explicit(&door->processor, memory_order_relaxed) == processor)
+    return 1;
+  return state == SPINNING ? 3 : 2;
+}
+
 /* A thread that waits and that the turn should go to; 0 if there is none. */
-static uint32_t successor(struct self *me, const struct node *node, int in_vain) {
+static uint32_t successor(struct self *me, const struct node *node, int wanted) {
   uint32_t best = 0, overdue = 0;
-  uint32_t best_state = RUNNING;
-  uint64_t longest = PATIENCE;
+  int most = 0, processor = sched_getcpu();
+  uint64_t longest = 0;
   for (uint32_t p = node->first; p < node->first + node->count; p++) {
     int thread = positions[p].leader;
     struct door *door = &doors[thread];
     uint32_t state = atomic_load_explicit(&door->state, memory_order_acquire);
     if (thread == me->id || state == RUNNING)
       continue;
-    uint64_t waited = baton.turns - atomic_load_explicit(&door->last, memory_order_relaxed);
-    if (waited >= longest) {
+    uint64_t waited = 1 + baton.turns - atomic_load_explicit(&door->last, memory_order_relaxed);
+    if (waited > longest && atomic_load_explicit(&door->impatient, memory_order_relaxed)) {
       longest = waited;
       overdue = p;
     }
-    int tried = atomic_load_explicit(&door->in_vain, memory_order_relaxed) == baton.written + 1;
-    if (!tried && (best_state == RUNNING || (state == SPINNING && best_state == ASLEEP))) {
-      best_state = state;
+    int ready = readiness(door, state, processor);
+    if (ready > most && atomic_load_explicit(&door->in_vain, memory_order_relaxed) != baton.written + 1) {
+      most = ready;
       best = p;
     }
   }
-  return overdue ? overdue : in_vain ? best : 0;
+  return overdue ? overdue : wanted ? best : 0;
 }
 
-/* When somebody has to be looked for next although the one in charge has still something to do: at once if somebody has
- * waited for too long and could not have this turn. */
-static uint64_t next_due(void) {
-  for (int thread = 0; thread < THREADS; thread++) {
-    struct door *door = &doors[thread];
-    int waits = atomic_load_explicit(&door->state, memory_order_relaxed) != RUNNING;
-    if (waits && baton.turns - atomic_load_explicit(&door->last, memory_order_relaxed) >= PATIENCE)
-      return baton.turns + 1;
-  }
-  return baton.turns + PATIENCE / 8;
+/* Whether somebody else than the next one has waited for too long. */
+static int still_impatient(uint32_t position) {
+  for (int thread = 0; thread < THREADS; thread++)
+    if (atomic_load_explicit(&doors[thread].impatient, memory_order_relaxed) && thread != positions[position].leader)
+      return 1;
+  return 0;
 }
 
 /* Leaves the turn for whoever comes first. */
@@ -165,14 +170,19 @@ static void decide(struct self *me, uint32_t number) {
   baton.turns++;
   baton.written += !in_vain;
   me->offer = (int)offer_to(me, number);
-  if (!LIKELY(!in_vain && baton.turns < baton.due && me->offer)) {
+  int called = atomic_load_explicit(&impatience, memory_order_relaxed);
+  int enough = ++me->stayed >= STAY;
+  if (!LIKELY(!in_vain && !called && !enough && me->offer)) {
+    me->stayed = 0;
     struct door *door = &doors[me->id];
     atomic_store_explicit(&door->last, baton.turns, memory_order_relaxed);
     if (in_vain)
       atomic_store_explicit(&door->in_vain, baton.written + 1, memory_order_relaxed);
-    uint32_t position = successor(me, node, in_vain || !me->offer);
-    if (baton.turns >= baton.due)
-      baton.due = next_due();
+    if (called)
+      atomic_store_explicit(&impatience, 0, memory_order_relaxed);
+    uint32_t position = successor(me, node, in_vain || enough || !me->offer);
+    if (called && still_impatient(position))
+      atomic_store_explicit(&impatience, 1, memory_order_relaxed);
     if (position) {
       me->now = hand_over(me->id, me->now, position);
       return;
@@ -277,7 +287,7 @@ static __attribute__((noinline)) void wait_for_turn(struct self *me, uint32_t si
         break;
       continue;
     }
-    if (looks % LOOKS == LOOKS - 1 && (position = take_parked(me)) != 0) {
+    if ((looks % LOOKS == LOOKS - 1 || looks >= spins) && (position = take_parked(me)) != 0) {
       follow(me, positions[position].next, site);
       break;
     }
@@ -290,6 +300,7 @@ static __attribute__((noinline)) void wait_for_turn(struct self *me, uint32_t si
   if (looks > 0) {
     if (looks < spins)
       spin_longer();
+    atomic_store_explicit(&door->impatient, 0, memory_order_relaxed);
     atomic_store_explicit(&door->state, RUNNING, memory_order_relaxed);
   }
 }

@@ -11,6 +11,7 @@
 
 #define MASK ((1u << BITS) - 1)
 #define NAP 1000000 /* nanoseconds */
+#define LONG 4000000 /* how long a thread waits for its turn before it says so */
 
 struct line {
   _Alignas(128) _Atomic uint64_t word;
@@ -23,14 +24,18 @@ struct line {
 enum { RUNNING, SPINNING, ASLEEP };
 struct door {
   _Alignas(128) _Atomic uint32_t state;
-  _Atomic uint32_t bell;     /* rung to wake it */
-  _Atomic uint64_t last;     /* when it had its last turn */
-  _Atomic uint64_t in_vain;  /* how much had been written when it found nothing to write, plus 1 */
+  _Atomic int processor;    /* where it began to wait */
+  _Atomic int impatient;    /* whether it has waited for LONG */
+  _Atomic uint32_t bell;    /* rung to wake it */
+  _Atomic uint64_t last;    /* when it had its last turn */
+  _Atomic uint64_t in_vain; /* how much had been written when it found nothing to write, plus 1 */
 };
 
 static struct line lines[THREADS];
 static struct door doors[THREADS];
 static _Atomic int unconstrained;
+/* Whether some thread is impatient. It is read at the end of every turn and mostly stays as it is. */
+static _Alignas(128) _Atomic int impatience;
 
 /* How long a thread spins before it gives its processor away: longer if that was enough the last time, shorter if the one
  * that it waits for needs the processor. If there are more threads than processors, somebody always does. */
@@ -71,9 +76,10 @@ static inline void cpu_relax(void) {
 #endif
 }
 
-static void futex_wait(void *word, uint32_t value) {
-  struct timespec nap = {0, NAP};
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &nap, 0, 0);
+/* Whether the time is over before somebody wakes it. */
+static int futex_wait(void *word, uint32_t value, long nanoseconds) {
+  struct timespec time = {0, nanoseconds};
+  return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &time, 0, 0) && errno == ETIMEDOUT;
 }
 
 static void futex_wake(void *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, 0, 0, 0); }
@@ -105,7 +111,7 @@ static __attribute__((noinline)) void wait_slowly(int writer, uint64_t value, ui
       break;
     }
     /* The lower half of the word changes whenever it is written. */
-    futex_wait(&line->word, (uint32_t)found);
+    futex_wait(&line->word, (uint32_t)found, NAP);
   }
   atomic_fetch_sub(&line->sleepers, 1);
 }
@@ -129,8 +135,10 @@ static inline void ring(int thread) {
  * says so and looks once more, and whoever gives it a turn does that before it looks whether it sleeps: one of them
  * sees the other. */
 static uint32_t wait_at_door(struct door *door, uint32_t looks, uint32_t *bell) {
-  if (looks == 0)
+  if (looks == 0) {
+    atomic_store_explicit(&door->processor, sched_getcpu(), memory_order_relaxed);
     atomic_store_explicit(&door->state, SPINNING, memory_order_release);
+  }
   if (looks < spins) {
     cpu_relax();
     return looks + 1;
@@ -146,9 +154,11 @@ static uint32_t wait_at_door(struct door *door, uint32_t looks, uint32_t *bell) 
     return looks;
   }
   spin_less();
-  futex_wait(&door->bell, *bell);
+  if (futex_wait(&door->bell, *bell, LONG)) {
+    atomic_store_explicit(&door->impatient, 1, memory_order_relaxed);
+    atomic_store_explicit(&impatience, 1, memory_order_release);
+  }
   atomic_store(&door->state, SPINNING);
-  /* Long enough to see whether a turn is there to be taken (turns.c). */
   return 1;
 }
 
