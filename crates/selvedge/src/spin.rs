@@ -51,6 +51,12 @@ impl Spin {
         self.states.clear();
     }
 
+    /// Whether the thread may be in a cycle: what it changes has to be watched.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        !self.states.is_empty()
+    }
+
     /// Whether the thread comes back to a state in which it has been.
     pub fn comes_back(&mut self, state: Vec<u64>) -> bool {
         if self.states.contains(&state) {
