@@ -13,11 +13,13 @@ use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::spin::Spin;
+use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
     Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
     Unsupported, Violation, ViolationKind, main_thread,
 };
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// The model's closure.
@@ -62,7 +64,12 @@ pub(crate) struct RustMachine {
     stale: bool,
     saved: Vec<(ThreadId, State)>,
     marks: Vec<(usize, usize)>,
+    /// What threads would do next, by all steps before it: to try it out is to run everything again.
+    tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
 }
+
+/// More is not kept of what was tried out.
+const TRIED: usize = 1 << 16;
 
 impl RustMachine {
     /// A machine that will run this closure.
@@ -82,6 +89,7 @@ impl RustMachine {
             stale: false,
             saved: Vec::new(),
             marks: Vec::new(),
+            tried: FxHashMap::default(),
         }
     }
 
@@ -120,8 +128,13 @@ impl RustMachine {
         if let Some(pending) = slot.strand.pending() {
             slot.spin.performed(&pending.op, outcome);
         }
+        let mut heap = slot.spin.watches().then(heap);
         let mut came = self.pool.resume(&mut slot.strand, outcome);
-        while let Came::To(Yielded::Yields { low, .. }) = came {
+        loop {
+            if heap.is_some_and(|before| self::heap() != before) {
+                slot.spin.changed();
+            }
+            let Came::To(Yielded::Yields { low, .. }) = came else { break };
             if runtime::shared(|shared| !shared.met.is_empty()) {
                 slot.spin.changed();
             }
@@ -134,6 +147,7 @@ impl RustMachine {
             if slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top))) {
                 break;
             }
+            heap = Some(self::heap());
             came = self.pool.resume(&mut slot.strand, 0);
         }
         came
@@ -144,6 +158,10 @@ impl RustMachine {
         let came = self.go(thread, outcome);
         self.take_met(thread, false);
         let state = &mut self.states[thread.index()];
+        if runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
+            state.status = Status::Stopped;
+            return Err(*runtime::updates_one_by_one());
+        }
         match came {
             Came::Op | Came::To(Yielded::Op(_)) => {
                 let slot =
@@ -271,6 +289,16 @@ impl RustMachine {
         Stop::Unsupported(Box::new(Unsupported { feature, place }))
     }
 
+    /// A number for all that has happened.
+    fn past(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        for step in &self.steps[..self.made] {
+            hasher.write_usize(step.thread.index());
+            hasher.write_u64(step.outcome);
+        }
+        hasher.finish()
+    }
+
     fn abandon(&mut self) {
         for slot in self.slots.iter_mut().filter_map(Option::take) {
             let mut slot = slot;
@@ -281,6 +309,11 @@ impl RustMachine {
     fn state(&self, thread: ThreadId) -> &State {
         self.states.get(thread.index()).unwrap_or(&ABSENT)
     }
+}
+
+/// What the memory looks like that the model has allocated.
+fn heap() -> u64 {
+    runtime::shared(|shared| shared.blocks.fingerprint())
 }
 
 impl Drop for RustMachine {
@@ -332,6 +365,22 @@ impl Machine for RustMachine {
             }
             _ => own,
         }
+    }
+
+    fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
+        let key = (self.past(), thread, outcome);
+        if let Some(next) = self.tried.get(&key) {
+            return *next;
+        }
+        self.mark();
+        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+        let next = goes_on.then(|| *self.pending(thread));
+        self.undo();
+        if self.tried.len() == TRIED {
+            self.tried.clear();
+        }
+        self.tried.insert(key, next);
+        next
     }
 
     fn halt(&mut self, thread: ThreadId, status: Status) {

@@ -6,6 +6,7 @@ use crate::object::Word;
 use crate::places::{Met, Places};
 use crate::runtime::At;
 use crate::threads::Threads;
+use crate::update::Updates;
 use crate::virtual_address::VirtualAddresses;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -59,6 +60,8 @@ pub(crate) struct Config {
     pub panics_end_threads: bool,
     /// Whether every `Arc` is counted.
     pub count_arcs: bool,
+    /// How `fetch_update` is explored.
+    pub updates: Updates,
 }
 
 /// What was left out in some execution.
@@ -117,6 +120,8 @@ pub(crate) struct Shared {
     pub restart: bool,
     /// How often a run has differed from its record.
     pub mismatches: u32,
+    /// Whether it is known that the allocator tells what the model allocates.
+    pub tracked: bool,
 }
 
 /// An object that was met in this run.
@@ -158,6 +163,7 @@ impl Shared {
             spins: 0,
             restart: false,
             mismatches: 0,
+            tracked: false,
         }
     }
 
