@@ -118,7 +118,9 @@ impl Clocks {
         match event.kind {
             Kind::Read if event.rf.is_event() => {
                 self.join(at, PORF, event.rf, PORF);
-                if event.order.acquires() {
+                if event.phantom {
+                    // It is not what the program does.
+                } else if event.order.acquires() {
                     self.join(at, HB, event.rf, RELEASED);
                 } else if event.order.is_atomic() {
                     self.join(at, UNFENCED, event.rf, RELEASED);

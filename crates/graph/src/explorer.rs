@@ -13,6 +13,7 @@
 //! | `explorer/read.rs` | reads (14, 15, 19) |
 //! | `explorer/write.rs` | writes, backward revisits (20 to 24) |
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
+//! | `explorer/store_as_exchange.rs` | writes that are ordered by making stores exchanges (section 7) |
 //! | `explorer/speculative.rs` | confirmation loops (11 to 13, 16 to 18) |
 //! | `explorer/older_value.rs` | confirmations of a value that was written twice |
 //! | `explorer/other.rs` | everything else (25) |
@@ -42,6 +43,7 @@ mod older_value;
 mod other;
 mod read;
 mod speculative;
+mod store_as_exchange;
 mod write;
 
 /// Something that is left to explore.

@@ -235,6 +235,7 @@ impl Graph {
             kind,
             exclusive: false,
             locked: false,
+            phantom: false,
             blocked: false,
             speculative: false,
             confirms: false,
@@ -269,7 +270,7 @@ impl Graph {
             Kind::Read if event.role == Role::Wake => self.waker(&event),
             _ => None,
         };
-        let source = (event.is_write() && event.exclusive).then(|| self.event(event.pred).rf);
+        let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
         self.clocks.compute(e, &event, last, source);
     }
 

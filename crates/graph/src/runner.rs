@@ -142,7 +142,9 @@ fn step(graph: &Graph, e: EventId) -> Step {
     let outcome = match event.kind {
         Kind::Choose => event.value,
         Kind::Read => request::outcome(event.role, event.thread, event.value),
-        Kind::Write if event.exclusive => request::outcome(event.role, event.thread, graph.event(event.pred).value),
+        Kind::Write if event.is_rmw_write() => {
+            request::outcome(event.role, event.thread, graph.event(event.pred).value)
+        }
         _ => 0,
     };
     Step { thread: event.thread, kind: event.kind, outcome }

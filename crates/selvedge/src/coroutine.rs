@@ -129,6 +129,7 @@ impl Pool {
         let run = move |yielder: &Yielder<Outcome, Yielded>, _| {
             runtime::set_here(Some(Here { thread, yielder }));
             let all = move || {
+                runtime::must_track();
                 body();
                 crate::thread_local::thread_ends();
             };

@@ -14,11 +14,13 @@ use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::spin::Spin;
+use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
     Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
     Unsupported, Violation, ViolationKind, main_thread,
 };
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// The model's closure.
@@ -53,7 +55,12 @@ pub(crate) struct RustMachine {
     stale: bool,
     saved: Vec<(ThreadId, State)>,
     marks: Vec<(usize, usize)>,
+    /// What threads would do next, by all steps before it: to try it out is to run everything again.
+    tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
 }
+
+/// More is not kept of what was tried out.
+const TRIED: usize = 1 << 16;
 
 /// What a machine leaves for the next one, so that nothing has to be allocated again.
 #[derive(Default)]
@@ -80,7 +87,19 @@ impl RustMachine {
         memory.mark();
         let mut pool = Pool::new();
         pool.clear(spins);
-        RustMachine { body, memory, pool, slots, states, steps, made: 0, stale: false, saved, marks }
+        RustMachine {
+            body,
+            memory,
+            pool,
+            slots,
+            states,
+            steps,
+            made: 0,
+            stale: false,
+            saved,
+            marks,
+            tried: FxHashMap::default(),
+        }
     }
 
     /// Empties everything for the next machine.
@@ -142,8 +161,13 @@ impl RustMachine {
             slot.spin.performed(&pending.op, outcome);
         }
         runtime::repeats(repeats && !slot.spin.watches());
+        let mut heap = slot.spin.watches().then(heap);
         let mut came = self.pool.resume(&mut slot.strand, outcome);
-        while let Came::To(Yielded::Yields { low, .. }) = came {
+        loop {
+            if heap.is_some_and(|before| self::heap() != before) {
+                slot.spin.changed();
+            }
+            let Came::To(Yielded::Yields { low, .. }) = came else { break };
             if runtime::shared(|shared| !shared.met.is_empty()) {
                 slot.spin.changed();
             }
@@ -157,6 +181,7 @@ impl RustMachine {
                 break;
             }
             runtime::repeats(false);
+            heap = Some(self::heap());
             came = self.pool.resume(&mut slot.strand, 0);
         }
         came
@@ -167,6 +192,10 @@ impl RustMachine {
         let came = self.go(thread, outcome, false);
         self.take_met(thread);
         let state = &mut self.states[thread.index()];
+        if runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
+            state.status = Status::Stopped;
+            return Err(*runtime::updates_one_by_one());
+        }
         match came {
             Came::Op | Came::To(Yielded::Op(_)) => {
                 let slot =
@@ -317,6 +346,16 @@ impl RustMachine {
         Stop::Unsupported(Box::new(Unsupported { feature, place }))
     }
 
+    /// A number for all that has happened.
+    fn past(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        for step in &self.steps[..self.made] {
+            hasher.write_usize(step.thread.index());
+            hasher.write_u64(step.outcome);
+        }
+        hasher.finish()
+    }
+
     fn abandon(&mut self) {
         for slot in self.slots.iter_mut().filter_map(Option::take) {
             let mut slot = slot;
@@ -327,6 +366,11 @@ impl RustMachine {
     fn state(&self, thread: ThreadId) -> &State {
         self.states.get(thread.index()).unwrap_or(&ABSENT)
     }
+}
+
+/// What the memory looks like that the model has allocated.
+fn heap() -> u64 {
+    runtime::shared(|shared| shared.blocks.fingerprint())
 }
 
 impl Drop for RustMachine {
@@ -383,6 +427,22 @@ impl Machine for RustMachine {
             }
             _ => own,
         }
+    }
+
+    fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
+        let key = (self.past(), thread, outcome);
+        if let Some(next) = self.tried.get(&key) {
+            return *next;
+        }
+        self.mark();
+        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+        let next = goes_on.then(|| *self.pending(thread));
+        self.undo();
+        if self.tried.len() == TRIED {
+            self.tried.clear();
+        }
+        self.tried.insert(key, next);
+        next
     }
 
     fn halt(&mut self, thread: ThreadId, status: Status) {

@@ -10,6 +10,7 @@ use crate::report;
 use crate::runtime::{self, At, Running};
 use crate::shared::Config;
 use crate::table::table;
+use crate::update::Updates;
 use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
@@ -26,6 +27,10 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
     if stats.failure.is_none() {
         stats = all(builder, body, at);
     }
+    stats.leaked = runtime::shared(|shared| {
+        shared.new_run();
+        shared.blocks.leaked as u64
+    });
     drop(running);
     stats
 }
@@ -48,9 +53,13 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
     runtime::shared(|shared| {
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
+        shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
     });
     let result = replay(body, &recorded);
-    runtime::shared(|shared| shared.config.spurious = false);
+    runtime::shared(|shared| {
+        shared.config.spurious = false;
+        shared.config.updates = Updates::default();
+    });
     let replay = match result {
         Ok(replay) => replay,
         Err(error) => {

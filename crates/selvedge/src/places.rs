@@ -137,6 +137,11 @@ impl Places {
         self.stacks[thread.index()] = (limit, base);
     }
 
+    /// The highest address of a thread's stack.
+    pub fn base(&self, thread: ThreadId) -> usize {
+        self.stacks.get(thread.index()).map_or(0, |&(_, base)| base)
+    }
+
     /// Which thread's stack an address is on, and how deep.
     pub fn on_stack(&self, at: usize) -> Option<(ThreadId, usize)> {
         let thread = self.stacks.iter().position(|&(limit, base)| limit <= at && at < base)?;

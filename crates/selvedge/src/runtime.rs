@@ -10,6 +10,7 @@
 use crate::blocks::{self, quiet};
 use crate::overflow;
 use crate::shared::{Config, Deferred, Shared};
+use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
@@ -67,6 +68,8 @@ thread_local! {
     static PANIC: RefCell<Vec<(String, SourceSpan)>> = const { RefCell::new(Vec::new()) };
     /// How many operations destructors have made while their thread unwinds, that could not be put off.
     static ASIDE: Cell<u64> = const { Cell::new(0) };
+    /// Whether a function runs that `fetch_update` has called.
+    static UPDATING: Cell<bool> = const { Cell::new(false) };
     /// Whether some thread has operations that were put off.
     static DEFERRED: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
@@ -238,15 +241,47 @@ fn defer(op: Op, at: At) {
 pub(crate) fn forget_deferred() {
     DEFERRED.set(false);
     REPEATS.set(false);
+    UPDATING.set(false);
     ASIDE.set(0);
     blocks::loud();
     PANIC.with_borrow_mut(Vec::clear);
+}
+
+/// A function runs that `fetch_update` has called.
+pub(crate) struct Updating(());
+
+impl Updating {
+    /// It is called now.
+    pub fn start() -> Updating {
+        UPDATING.set(true);
+        Updating(())
+    }
+}
+
+impl Drop for Updating {
+    fn drop(&mut self) {
+        UPDATING.set(false);
+    }
+}
+
+/// Whether a thread has been left in the middle of such a function.
+pub(crate) fn take_updating() -> bool {
+    UPDATING.replace(false)
 }
 
 /// Ends the exploration, which then starts again with what is known by now.
 pub(crate) fn starts_again() -> Box<Stop> {
     let feature = "the exploration starts again".to_owned();
     Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: SourceSpan::default() })))
+}
+
+/// A function that `fetch_update` has called performs operations: the exploration has to start again.
+pub(crate) fn updates_one_by_one() -> Box<Stop> {
+    shared(|shared| {
+        shared.config.updates = Updates::OneByOne;
+        shared.restart = true;
+    });
+    starts_again()
 }
 
 /// The exploration has to start again.
@@ -262,6 +297,20 @@ pub(crate) fn start_again() -> ! {
 pub(crate) fn stop(feature: String, at: At) -> ! {
     suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: span(at) })))));
     unreachable!("a thread that was stopped is never resumed")
+}
+
+/// Stops the first thread of a model if nobody sees what the model allocates.
+pub(crate) fn must_track() {
+    if !shared(|shared| std::mem::replace(&mut shared.tracked, true)) && !blocks::is_installed() {
+        let feature = "a program whose allocator is not `selvedge::alloc::Tracking`: what a model allocates would not be \
+                       known again in the next execution. Switch the feature `allocator` of this crate on, or wrap the \
+                       program's own allocator in `Tracking`";
+        suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported {
+            feature: feature.to_owned(),
+            place: SourceSpan::default(),
+        })))));
+        unreachable!("a thread that was stopped is never resumed");
+    }
 }
 
 /// The thread cannot go on: the model is wrong.

@@ -8,6 +8,7 @@ use crate::places::{Met, Places};
 use crate::runtime::At;
 use crate::script::Script;
 use crate::threads::Threads;
+use crate::update::Updates;
 use crate::virtual_address::VirtualAddresses;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -61,6 +62,8 @@ pub(crate) struct Config {
     pub panics_end_threads: bool,
     /// Whether every `Arc` is counted.
     pub count_arcs: bool,
+    /// How `fetch_update` is explored.
+    pub updates: Updates,
 }
 
 /// What was left out in some execution.
@@ -119,6 +122,8 @@ pub(crate) struct Shared {
     pub restart: bool,
     /// How often a run has differed from its record.
     pub mismatches: u32,
+    /// Whether it is known that the allocator tells what the model allocates.
+    pub tracked: bool,
     /// The steps of a run that is being repeated.
     pub script: Script,
     /// What the last machine has left, and the last exploration.
@@ -165,6 +170,7 @@ impl Shared {
             spins: 0,
             restart: false,
             mismatches: 0,
+            tracked: false,
             script: Script::default(),
             left: Left::default(),
             storage: selvedge_graph::Storage::default(),
@@ -185,6 +191,7 @@ impl Shared {
         self.spins = 0;
         self.restart = false;
         self.mismatches = 0;
+        self.blocks.leaked = 0;
         self.blocks.install();
     }
 
