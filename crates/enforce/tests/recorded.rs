@@ -4,33 +4,12 @@
 mod support;
 
 use selvedge_enforce::{CompileOptions, Level, Plan, PlanOptions, compile, plan};
-use selvedge_impact::build::build;
-use selvedge_impact::iterate::Yield;
-use selvedge_impact::solver::Embedded;
-use selvedge_impact::verifier::{Limits, Verifier};
 use selvedge_ir::Module;
-use selvedge_schedule::{Program, PublishedArt};
+use selvedge_schedule::PublishedArt;
 use std::process::Command;
-use std::time::Duration;
 use support::recorded::keeps;
+use support::verified::verified;
 use support::{example, load};
-
-/// The first result of the verifier, as it is published.
-fn verified(module: &Module) -> PublishedArt {
-    let program = build(module).expect("it can be encoded");
-    let solver = Box::new(Embedded::new(Duration::from_secs(20), None));
-    let mut verifier = Verifier::new(program, solver, Limits::default());
-    loop {
-        match verifier.next(None, false).expect("it comes to a result") {
-            Yield::Safe(ivr) => {
-                let published = verifier.publish(&ivr, module, Program::default(), 1);
-                return verifier.open_turns(&ivr, published);
-            }
-            Yield::Unsafe(_) => {}
-            Yield::Done(_) => panic!("it has a safe schedule"),
-        }
-    }
-}
 
 fn options(level: Level) -> PlanOptions {
     PlanOptions { level, every_step: true, ..PlanOptions::default() }

@@ -62,7 +62,7 @@ static uint64_t hand_over(int owner, uint64_t now, uint32_t position) {
 
 /* Announces a section of several threads. */
 static void announce(struct self *me, uint64_t value) {
-  atomic_store_explicit(&lines[me->id].announced, value, memory_order_release);
+  atomic_store(&lines[me->id].announced, value);
   uint32_t section = value & MASK;
   for (int other = 0; other < THREADS; other++)
     if (other != me->id && parts[section * THREADS + other].count)

@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 pub mod recorded;
+pub mod verified;
 
 use selvedge_analysis::Options;
 use selvedge_ir::{Callee, EntityRef, FuncId, Inst, InstKind, Module, Operand, ValueDef};
