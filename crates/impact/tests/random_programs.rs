@@ -83,7 +83,8 @@ fn against_the_interpreter(module: &selvedge_ir::Module, reach: &Reach, program:
         }
     }
     let assumes = format!("{program:?}").contains("Assume");
-    if errors != !reach.errors.is_empty() || (deadlock != reach.deadlock && !(assumes && !deadlock)) {
+    let same_deadlock = deadlock == reach.deadlock || (assumes && reach.deadlock);
+    if errors == reach.errors.is_empty() || !same_deadlock {
         return Err(format!("the interpreter: errors {errors}, deadlock {deadlock}; the automata: {reach:?}"));
     }
     Ok(())
