@@ -5,10 +5,11 @@
 //! reached, and where a node has a label of the verifier, it has to hold. The same from random states of the nodes at which
 //! several threads may go on, up to the end of the turn of each.
 
+use crate::concrete::Concrete;
 use crate::generate::Rng;
-use crate::tree::{Concrete, INPUTS, SAMPLES, Tree};
+use crate::tree::{INPUTS, SAMPLES, Tree};
 use selvedge_impact::art::NodeId;
-use selvedge_impact::program::{ThreadId, TransitionId};
+use selvedge_impact::program::{LocationId, ThreadId};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::verifier::Verifier;
 use selvedge_ir::EntityRef;
@@ -41,7 +42,7 @@ type At = (published::NodeId, Concrete);
 
 impl Check<'_> {
     fn executions(&self, steps: usize) -> Result<Vec<At>, String> {
-        let start = (self.art.root(), self.tree.initial());
+        let start = (self.art.root(), Concrete::initial(self.tree.program()));
         let mut seen: HashSet<At> = HashSet::from([start.clone()]);
         let mut todo = VecDeque::from([start]);
         let mut met = Vec::new();
@@ -72,24 +73,21 @@ impl Check<'_> {
         input: u64,
     ) -> Result<At, String> {
         let thread = ThreadId::new(by.index());
-        let location = selvedge_impact::program::LocationId::new(self.art.node(node).locations[by.index()].index());
-        let all = &self.tree.verifier.program.locations[location].transitions;
-        let enabled = |&&r: &&TransitionId| {
-            let with = self.tree.with_inputs(state, r, input);
-            self.tree.transition(r).guard.iter().all(|&term| self.tree.value(&with, term) == 1)
-        };
-        let Some(&r) = all.iter().find(enabled) else {
+        let location = LocationId::new(self.art.node(node).locations[by.index()].index());
+        let program = self.tree.program();
+        let all = program.locations[location].transitions.iter();
+        let taken = all.copied().find_map(|r| state.after(program, r, |_| input).map(|after| (r, after)));
+        let Some((r, after)) = taken else {
             return Err(format!("{thread} may go on at {node}, but waits"));
         };
+        let data = &program.transitions[r];
         let edge = self.art.node(node).edges.iter().find(|edge| edge.transition.index() == r.index());
         let Some(edge) = edge.filter(|edge| !self.art.node(edge.to).infeasible) else {
-            let text = &self.tree.transition(r).text;
-            return Err(format!("`{text}` of {thread} at {node} leads out of the tree"));
+            return Err(format!("`{}` of {thread} at {node} leads out of the tree", data.text));
         };
-        if self.tree.transition(r).error.is_some() {
+        if data.error.is_some() {
             return Err(format!("{thread} runs into an error at {node}"));
         }
-        let after = self.tree.after(&self.tree.with_inputs(state, r, input), state, r);
         self.holds(edge.to, &after)?;
         Ok((self.art.uncovered(edge.to), after))
     }
