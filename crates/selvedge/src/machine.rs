@@ -9,6 +9,8 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs.
 
+pub(crate) mod awaits;
+
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
@@ -66,6 +68,8 @@ pub(crate) struct RustMachine {
     marks: Vec<(usize, usize)>,
     /// What threads would do next, by all steps before it: to try it out is to run everything again.
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
+    /// What threads were found to do that may spin, by what they have been told before.
+    looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
 }
 
 /// More is not kept of what was tried out.
@@ -90,6 +94,7 @@ impl RustMachine {
             saved: Vec::new(),
             marks: Vec::new(),
             tried: FxHashMap::default(),
+            looks: FxHashMap::default(),
         }
     }
 
@@ -125,8 +130,10 @@ impl RustMachine {
     /// Runs a coroutine to its next Op.
     fn go(&mut self, thread: ThreadId, outcome: Outcome) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
-        if let Some(pending) = slot.strand.pending() {
-            slot.spin.performed(&pending.op, outcome);
+        let mut last = None;
+        if let Some(&Pending { op, at }) = slot.strand.pending() {
+            slot.spin.performed(&op, outcome);
+            last = Some((op, at));
         }
         let mut heap = slot.spin.watches().then(heap);
         let mut came = self.pool.resume(&mut slot.strand, outcome);
@@ -139,7 +146,9 @@ impl RustMachine {
                 slot.spin.changed();
             }
             let size = slot.strand.depth(low);
-            if runtime::shared(|shared| shared.must_clear(size)) {
+            let new = last.take().is_some_and(|(op, at)| runtime::shared(|shared| shared.awaits.note(&op, at)));
+            if new || runtime::shared(|shared| shared.must_clear(size)) {
+                runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
@@ -226,6 +235,9 @@ impl RustMachine {
 
     /// Runs everything again up to the present step.
     fn run_again(&mut self) -> Result<(), Stop> {
+        if runtime::shared(|shared| shared.restart) {
+            return Err(*runtime::starts_again());
+        }
         self.abandon();
         self.begin();
         self.stale = false;
@@ -381,6 +393,10 @@ impl Machine for RustMachine {
         }
         self.tried.insert(key, next);
         next
+    }
+
+    fn waits(&mut self, thread: ThreadId, value: u64) -> bool {
+        self.looks_again(thread, value)
     }
 
     fn halt(&mut self, thread: ThreadId, status: Status) {

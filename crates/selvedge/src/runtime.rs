@@ -63,8 +63,8 @@ thread_local! {
     static ASIDE: Cell<u64> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
     static UPDATING: Cell<bool> = const { Cell::new(false) };
-    /// Whether some thread has operations that were put off.
-    static DEFERRED: Cell<bool> = const { Cell::new(false) };
+    /// Whether operations need more than usual: some thread has operations that were put off, or some spins.
+    static UNUSUAL: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -167,10 +167,22 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if overflow::is_near() {
         fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
-    if DEFERRED.get() {
-        perform_deferred();
-    }
-    suspend_pending(op, at)
+    if UNUSUAL.get() { suspend_pending(unusual(op, at), at) } else { suspend_pending(op, at) }
+}
+
+/// What has to be done before an operation, now and then.
+#[cold]
+#[inline(never)]
+fn unusual(op: Op, at: At) -> Op {
+    perform_deferred();
+    let op = match op {
+        Op::Access(access) if shared(|shared| shared.awaits.marks(&access, at)) => {
+            Op::Access(Access { spins: true, ..access })
+        }
+        other => return other,
+    };
+    scrub();
+    op
 }
 
 fn suspend_pending(op: Op, at: At) -> Outcome {
@@ -191,13 +203,13 @@ pub(crate) fn perform_deferred() {
 /// Puts an operation off until the thread has stopped unwinding.
 fn defer(op: Op, at: At) {
     let thread = current().expect("operations are put off inside models only");
-    DEFERRED.set(true);
+    UNUSUAL.set(true);
     shared(|shared| shared.per_thread(thread).deferred.push(Deferred { op, at }));
 }
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    DEFERRED.set(false);
+    UNUSUAL.set(shared(|shared| !shared.awaits.is_empty()));
     UPDATING.set(false);
     ASIDE.set(0);
     blocks::loud();
@@ -301,6 +313,30 @@ pub(crate) fn yields(at: At) {
     } else {
         scrub();
         suspend_yielding(at);
+    }
+}
+
+/// Yields as long as a condition holds.
+///
+/// Never inlined, and the condition is called at one place, so that the thread is in the same state before every call.
+#[track_caller]
+#[inline(never)]
+pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
+    let mut again = std::hint::black_box(true);
+    while again {
+        scrub();
+        again = condition();
+        if again {
+            yields(at);
+        }
+    }
+}
+
+/// Clears the stack below, if threads spin: what the next operation finds there must not depend on what came before it.
+#[inline(always)]
+pub(crate) fn tidy() {
+    if UNUSUAL.get() {
+        scrub();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::blocks::Installed;
 use crate::content::Copies;
+use crate::machine::awaits::Awaits;
 use crate::object::Word;
 use crate::places::{Met, Places};
 use crate::runtime::At;
@@ -116,6 +117,8 @@ pub(crate) struct Shared {
     pub top: usize,
     /// How much of a stack is looked at when threads spin; 0 if none does.
     pub spins: usize,
+    /// Where threads spin.
+    pub awaits: Awaits,
     /// The exploration has to start again.
     pub restart: bool,
     /// How often a run has differed from its record.
@@ -161,6 +164,7 @@ impl Shared {
             numbers: Vec::new(),
             top,
             spins: 0,
+            awaits: Awaits::default(),
             restart: false,
             mismatches: 0,
             tracked: false,

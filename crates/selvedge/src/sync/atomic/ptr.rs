@@ -39,7 +39,9 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     fn see(&self) -> Addr {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
-        self.word.see_with(first).addr
+        let addr = self.word.see_with(first).addr;
+        runtime::tidy();
+        addr
     }
 
     fn pointer(seen: u64) -> *mut T {
