@@ -332,6 +332,20 @@ pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
     }
 }
 
+/// Comes before operations that loops wait with; always inlined into the model's code. It keeps compilers from making a
+/// copy of the operation for the first look of a loop (what jumps to a label is not copied), and clears the stack below, so
+/// that the state of the thread is the same before every look (`machine/awaits.rs`). Without it, nothing goes wrong: there
+/// are more executions.
+#[inline(always)]
+pub(crate) fn prepare() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: it does nothing.
+    unsafe {
+        std::arch::asm!("/* {0} */", label {}, options(nomem, nostack, preserves_flags));
+    }
+    tidy();
+}
+
 /// Clears the stack below, if threads spin: what the next operation finds there must not depend on what came before it.
 #[inline(always)]
 pub(crate) fn tidy() {

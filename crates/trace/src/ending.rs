@@ -59,7 +59,8 @@ pub fn stuck<M: Machine>(machine: &M) -> Violation {
     // A thread that waits for the end of another is not the one to blame.
     waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(machine.pending(t), Op::Join { .. }));
     let spins = |&t: &ThreadId| {
-        is_cut_off(t) || matches!(machine.pending(t), Op::Access(access) if access.purpose == Purpose::Data && access.may_wait())
+        is_cut_off(t)
+            || matches!(machine.pending(t), Op::Access(access) if access.purpose == Purpose::Data && access.may_wait())
     };
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();

@@ -21,11 +21,15 @@
 //! have written before they released a lock. If it is ever found to wait with a value with which it was also found to go on,
 //! the place is given up.)
 //!
-//! A thread often comes back in another state the first time: compilers make two copies of the test of a `while` loop, one
-//! for the first look and one for all others, so that it is not even at the same instruction. Then the first look that
-//! fails is one like any other, and the second one waits. `hint::spin_while` has one copy only. If no look ever comes
-//! back in the same state (since the thread counts them, for instance), or comes back to another operation, the place is
-//! given up, and the loop is treated as any other: what `spin.rs` says holds for it.
+//! Often a thread comes back in another state the first time. Compilers like to make two copies of the test of a `while`
+//! loop, one for the first look and one for all others: then it is not even at the same instruction. Operations that loops
+//! wait with keep them from that (`runtime::prepare`), but they cannot if the loop calls a function that performs the
+//! operation. And without optimisation there are values on the stack that are there from the first look on. Then the first
+//! look that fails is one like any other, and the second one waits. `hint::spin_while` calls its condition at one place, in
+//! the same state every time, whatever the compiler does.
+//!
+//! If no look ever comes back in the same state (since the thread counts them, for instance), or one comes back to another
+//! operation, the place is given up, and the loop is treated as any other: what `spin.rs` says holds for it.
 
 use super::{RustMachine, heap};
 use crate::coroutine::Came;
@@ -56,7 +60,7 @@ enum Await {
 }
 
 /// After so many looks that have come back in another state a place is given up.
-const PATIENCE: u32 = 16;
+const PATIENCE: u32 = 64;
 
 impl Awaits {
     /// Whether there is none.

@@ -80,7 +80,9 @@ impl<T> AtomicPtr<T> {
 
     /// Loads the pointer.
     #[track_caller]
+    #[inline(always)]
     pub fn load(&self, order: Ordering) -> *mut T {
+        runtime::prepare();
         self.access(of_load(order), AccessKind::Load, Location::caller())
     }
 
