@@ -29,8 +29,8 @@ fn a_loop_that_waits_for_a_flag_ends() {
         }
         handle.join().unwrap();
     });
-    // It sees the flag at once, or at the second look.
-    assert_eq!(stats.complete, 2);
+    // It sees the flag at once; without optimisation, also at the second look.
+    assert!((1..=2).contains(&stats.complete) && stats.blocked == 0);
 }
 
 fn lock_with_swap(locked: &AtomicBool) {
@@ -305,6 +305,27 @@ fn a_loop_that_counts_its_iterations_on_the_heap_gives_up() {
     assert_eq!(*reached.lock().unwrap(), [0, 1, 2, 3, 4].into());
 }
 
+#[test]
+fn a_loop_that_counts_its_iterations_in_a_variable_of_its_thread_gives_up() {
+    selvedge::thread_local! {
+        static ROUND: std::cell::Cell<usize> = std::cell::Cell::new(0);
+    }
+    let reached = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+    let noted = std::sync::Arc::clone(&reached);
+    passes(move || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let handle = thread::spawn(move || other.store(true, Release));
+        while ROUND.get() < 3 && !flag.load(Acquire) {
+            ROUND.set(ROUND.get() + 1);
+            hint::spin_loop();
+        }
+        noted.lock().unwrap().insert(ROUND.get());
+        handle.join().unwrap();
+    });
+    assert_eq!(*reached.lock().unwrap(), [0, 1, 2, 3].into());
+}
+
 /// Somebody else changes memory of the model while a thread spins: that is no progress of the thread.
 #[test]
 fn what_others_do_with_their_memory_is_no_reason_to_go_on() {
@@ -322,7 +343,7 @@ fn what_others_do_with_their_memory_is_no_reason_to_go_on() {
         }
         assert_eq!(handle.join().unwrap(), 2);
     });
-    assert_eq!(stats.complete, 2);
+    assert!((1..=2).contains(&stats.complete) && stats.blocked == 0);
 }
 
 /// How far a loop gets that gives up after some iterations.

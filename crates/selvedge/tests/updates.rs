@@ -153,6 +153,32 @@ fn a_function_may_perform_operations() {
     assert!(failure.contains("somebody had to call it again"), "{failure}");
 }
 
+/// How many executions three threads have that count by hand.
+fn executions_by_hand(again: fn()) -> u64 {
+    let stats = explore(move || {
+        struct Shared(AtomicUsize, fn());
+        let shared = threads(3, Shared(AtomicUsize::new(0), again), |_, Shared(x, again)| {
+            loop {
+                let old = x.load(Relaxed);
+                if x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok() {
+                    break;
+                }
+                again();
+            }
+        });
+        assert_eq!(shared.0.load(Relaxed), 3);
+    });
+    assert_eq!(stats.failure, None);
+    stats.complete
+}
+
+#[test]
+fn attempts_that_fail_by_hand_are_fewer_with_spin_loop() {
+    let (without, with) = (executions_by_hand(|| ()), executions_by_hand(|| selvedge::hint::spin_loop()));
+    assert!(6 <= with && with < without, "{without} without, {with} with");
+    println!("{without} without, {with} with");
+}
+
 /// What `f` is called with in `three`.
 type Function = fn(usize) -> Option<usize>;
 

@@ -153,6 +153,7 @@ impl RustMachine {
             return Look::GoesOn;
         }
         let before = (strand.image(low, &(0..0)), heap(), allocations());
+        runtime::repeats(false);
         let came = self.pool.resume(strand, value);
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             return Look::GoesOn;
