@@ -245,7 +245,7 @@ impl Session<'_> {
             }
         }
         self.iterations.push(report::Iteration::Counterexample(entry));
-        self.say(&paint(style::BAD, &format!("counterexample {number}")), "", &said);
+        self.say(&paint(style::BAD, format!("counterexample {number}")), "", &said);
         Ok(())
     }
 

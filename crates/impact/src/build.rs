@@ -254,7 +254,9 @@ impl<'m> Builder<'m> {
         let alike = |n: &usize| self.starts[*n].func == func;
         let name = &self.module.functions[func].source_name;
         match (0..thread.index()).filter(alike).count() {
-            0 if (0..self.starts.len()).filter(alike).count() == 1 => name.clone(),
+            0 if (0..self.starts.len()).filter(alike).count().max(self.memory.layouts.threads(func)) == 1 => {
+                name.clone()
+            }
             before => format!("{name}#{}", before + 1),
         }
     }

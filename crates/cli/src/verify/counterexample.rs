@@ -52,7 +52,7 @@ pub fn trace(
         }
     }
     if follower.stop.is_none() {
-        follower.to_the_end(verifier, found)?;
+        follower.reach_the_end(verifier, found)?;
     }
     let violation = follower.violation(found)?;
     let schedule = Schedule::record(&follower.sc.machine, follower.steps.iter().copied());
@@ -280,7 +280,7 @@ impl Follower {
 
     /// Runs the thread that goes wrong up to the error, or every thread up to the deadlock: what they still do on the
     /// way, nobody else could notice.
-    fn to_the_end(&mut self, verifier: &Verifier, found: &Counterexample) -> Result<(), String> {
+    fn reach_the_end(&mut self, verifier: &Verifier, found: &Counterexample) -> Result<(), String> {
         let wrong = match verifier.art.nodes[found.node].parent.filter(|_| found.error.is_some()) {
             Some(edge) => Some(self.thread(verifier, edge.thread)?),
             None => None,

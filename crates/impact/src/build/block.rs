@@ -165,8 +165,8 @@ impl Builder<'_> {
             let fits = |size: &u64| {
                 *size <= len - done
                     && *size <= aligned
-                    && (to_offset + done) % size == 0
-                    && (from_offset + done) % size == 0
+                    && (to_offset + done).is_multiple_of(*size)
+                    && (from_offset + done).is_multiple_of(*size)
             };
             done += [8, 4, 2].into_iter().find(fits).unwrap_or(1);
         }

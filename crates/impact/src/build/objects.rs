@@ -51,6 +51,8 @@ pub(super) struct Facts {
     pub(super) zeroed: BTreeSet<Place>,
     /// Allocated objects that somebody frees.
     pub(super) freed: BTreeSet<Place>,
+    /// How many threads run a function.
+    pub(super) threads: BTreeMap<selvedge_ir::FuncId, usize>,
 }
 
 impl Facts {
@@ -65,6 +67,7 @@ impl Facts {
             stored: BTreeMap::new(),
             zeroed: BTreeSet::new(),
             freed: BTreeSet::new(),
+            threads: BTreeMap::new(),
         }
     }
 }
@@ -88,6 +91,11 @@ impl Layouts {
     /// Whether a cell or a field of an array is ever written.
     pub(super) fn is_written(&self, place: Place, offset: u64) -> bool {
         self.facts.written.contains(&(place, offset))
+    }
+
+    /// How many threads run a function, as far as the build before knew.
+    pub(super) fn threads(&self, func: selvedge_ir::FuncId) -> usize {
+        self.facts.threads.get(&func).copied().unwrap_or(0)
     }
 
     /// The stride, if the object is an array.

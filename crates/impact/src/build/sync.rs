@@ -501,7 +501,12 @@ impl Builder<'_> {
                 return Err(unsupported("a thread that depends on an input or on the schedule", at.loc));
             }
             Some(_) => {}
-            None => self.starts.push(start),
+            None => {
+                self.starts.push(start);
+                let count = self.starts.iter().filter(|start| start.func == func).count();
+                let known = self.facts.threads.entry(func).or_default();
+                *known = count.max(*known);
+            }
         }
         let handle = self.terms.number(child.index() as u64 + 1, 64);
         let Some(target) = self.locate(path, at, args[0], 8, "thread handle")? else { return Ok(false) };
