@@ -142,7 +142,7 @@ impl Session<'_> {
         Ok(ended)
     }
 
-    fn safe(&mut self, verifier: &Verifier, ivr: Ivr) -> Result<(), Failure> {
+    fn safe(&mut self, verifier: &mut Verifier, ivr: Ivr) -> Result<(), Failure> {
         self.safe += 1;
         let seconds = self.start.elapsed().as_secs_f64();
         let (mut adds, mut files) = (Vec::new(), Vec::new());
@@ -165,12 +165,13 @@ impl Session<'_> {
     }
 
     /// Keeps a safe result as it is written.
-    fn keep(&mut self, verifier: &Verifier, ivr: &Ivr) {
+    fn keep(&mut self, verifier: &mut Verifier, ivr: &Ivr) {
         if self.args.no_files {
             return;
         }
         let start = Instant::now();
         let art = verifier.publish(ivr, &self.module, published(&self.program), self.safe);
+        let art = verifier.open_turns(ivr, art);
         self.kept = Some((self.safe, art));
         self.publishing += start.elapsed();
     }

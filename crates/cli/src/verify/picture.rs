@@ -28,8 +28,8 @@ pub fn schedule(art: &PublishedArt) -> Result<ProgramSchedule, String> {
     }
     let fair = independently_fair(art, 0).map_err(|error| error.to_string())?;
     let options = Options { precision: Precision::Bytes, replicate: 1, omit_synchronisation: false };
-    let schedule = program_schedule(&fair, options);
-    let events: usize = schedule.nodes.iter().flat_map(|node| &node.sections).map(|s| s.schedule.events.len()).sum();
+    let schedule = program_schedule(&fair, options).map_err(|error| error.to_string())?;
+    let events: usize = schedule.nodes.iter().flat_map(|node| node.sections()).map(|s| s.schedule.events.len()).sum();
     if events > MOST {
         return Err(format!("a schedule of {events} events is too large for a picture"));
     }

@@ -16,7 +16,7 @@ pub fn dot(art: &PublishedArt, schedule: &Result<ProgramSchedule, String>) -> St
         Ok(schedule) => {
             for (n, node) in schedule.nodes.iter().enumerate() {
                 let _ = writeln!(out, "  s{n} [shape=circle, label=\"s{n}\"];");
-                for (m, part) in node.sections.iter().enumerate() {
+                for (m, part) in node.sections().enumerate() {
                     section(&mut out, art, n, m, part);
                 }
             }

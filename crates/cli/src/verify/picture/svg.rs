@@ -119,11 +119,11 @@ fn boxed(out: &mut String, (x, y): (f64, f64), label: &str, ended: bool) {
 fn sections(out: &mut String, art: &PublishedArt, schedule: &ProgramSchedule, left: f64) -> (f64, f64) {
     let mut y = TITLE + MARGIN;
     for (n, node) in schedule.nodes.iter().enumerate() {
-        if node.sections.is_empty() {
+        if node.offers.is_empty() {
             text(out, left, y, &format!("s{n}: nothing more is done"), "");
             y += LINE;
         }
-        for section in &node.sections {
+        for section in node.sections() {
             y = table(out, art, n, section, (left, y)) + LINE;
         }
     }
