@@ -103,6 +103,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
+        let turn = self.open_turn(thread);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
@@ -115,10 +116,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             order: access.order,
             role: request.role,
             confirms: access.confirms,
+            composite: turn.is_some(),
             ..draft
         });
-        self.note_read(loc, access, only.is_some());
-        let lowest = self.lower_bound(e);
+        let lowest = match turn {
+            Some(turn) => self.read_in_turn(e, turn),
+            None => {
+                self.note_read(loc, access, only.is_some());
+                self.lower_bound(e)
+            }
+        };
         for position in lowest..=newest {
             let graph = self.graph();
             let write = graph.location(loc).write_at(position);
@@ -167,7 +174,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let mut found = false;
         // What comes before the write is what comes before the read.
-        backward::revisits(graph, read, Some(limit), self.in_place(loc), |_| found = true);
+        backward::revisits(graph, read, Some(limit), (self.in_place(loc), self.composites.footprints()), |_| {
+            found = true
+        });
+        self.note_news(read, Some(rival));
         !found
     }
 
