@@ -21,25 +21,37 @@ pub fn run(args: &[String]) -> Outcome {
     setup::ensure_clang()?;
     setup::ensure_erlang()?;
     let start = Instant::now();
+    let mut counts = Counts::default();
+    let mut all_is_well = tests(&["--workspace"], args, &mut counts)?;
+    // Arguments choose among the tests of the workspace.
+    if args.is_empty() {
+        all_is_well &= tests(&OTHER_ALLOCATORS, args, &mut counts)?;
+    }
+    let Counts { programs, passed, failed } = counts;
+    let seconds = start.elapsed().as_secs();
+    println!("\n{passed} tests passed, {failed} failed, in {programs} test programs and {seconds} s");
+    if !all_is_well {
+        return Err("some tests failed or could not be built".to_owned());
+    }
+    if args.is_empty() { published::run(&[]) } else { Ok(()) }
+}
+
+/// The Rust library in programs that have an allocator of their own.
+const OTHER_ALLOCATORS: [&str; 7] =
+    ["-p", "selvedge", "--no-default-features", "--test", "own_allocator", "--test", "no_allocator"];
+
+/// Runs some tests; whether they have passed.
+fn tests(which: &[&str], args: &[String], counts: &mut Counts) -> Result<bool, String> {
     let mut command = shell::cargo();
-    command.args(["test", "--workspace", "--profile", "checked", "--no-fail-fast"]).args(args);
+    command.args(["test", "--profile", "checked", "--no-fail-fast"]).args(which).args(args);
     println!("$ {}", shell::shown(&command));
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| shell::not_started(&command, &error))?;
-    let mut counts = Counts::default();
     let output = child.stdout.take().expect("the output is piped");
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         println!("{line}");
         counts.add(&line);
     }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    let Counts { programs, passed, failed } = counts;
-    let seconds = start.elapsed().as_secs();
-    println!("\n{passed} tests passed, {failed} failed, in {programs} test programs and {seconds} s");
-    if !status.success() {
-        return Err("some tests failed or could not be built".to_owned());
-    }
-    // Arguments choose among the tests of the workspace.
-    if args.is_empty() { published::run(&[]) } else { Ok(()) }
+    Ok(child.wait().map_err(|error| error.to_string())?.success())
 }
 
 impl Counts {

@@ -108,6 +108,25 @@ fn every_row_belongs_to_a_table_that_is_checked() {
     }
 }
 
+/// Section 7: under SC and TSO, stores to what is awaited are ordered even if they race.
+#[test]
+fn racing_stores_do_not_keep_awaits_from_being_read_again_under_sc_and_tso() {
+    for (model, blocked) in [("sc", 0), ("tso", 0), ("rc11", 3)] {
+        let mut command = check_in_workspace();
+        command.args(["benchmarks/lamport.c", "-D", "SPIN", "-D", "T=2", "--engine", "graph", "--json", "-"]);
+        command.args(["--model", model]);
+        let run = finish(command);
+        let report: Value = serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("no report ({error}): {run}"));
+        let executions = &report["executions"];
+        assert_eq!(
+            (executions["complete"].as_u64(), executions["blocked"].as_u64()),
+            (Some(16), Some(blocked)),
+            "{run}"
+        );
+        assert_eq!(run.out.contains("its writes are not ordered"), blocked > 0, "{run}");
+    }
+}
+
 /// What a program that waits has in its text; awaits are a different thing for the two engines.
 const WAITS: [&str; 5] = ["AWAIT", "pthread_mutex", "pthread_cond", "sem_", "futex"];
 

@@ -182,7 +182,7 @@ fn on_table(
         ("member", [key]) => Ok(Term::bool(!read_key(table, key, effect).is_empty())),
         ("lookup_element", [key, position]) => lookup_element(table, key, position, effect),
         ("take", [key]) => {
-            let rows = delete_key(table, tables, key, effect);
+            let rows = take_key(table, tables, key, effect);
             Ok(Term::list(rows))
         }
         ("delete", []) => {
@@ -191,7 +191,9 @@ fn on_table(
             Ok(Term::bool(true))
         }
         ("delete", [key]) => {
-            delete_key(table, tables, key, effect);
+            let key = table.key(key);
+            change(tables, table).rows.remove(&key);
+            effect.touch(Spot::Key(table.id, key), Access::Write(Some(Term::Nil)));
             Ok(Term::bool(true))
         }
         ("delete_object", [row]) => {
@@ -263,8 +265,8 @@ fn insert(table: &Table, tables: &mut Tables, rows: &[Term], effect: &mut Effect
     }
 }
 
-/// Deletes the rows of a key; a look, if there are none.
-fn delete_key(table: &Table, tables: &mut Tables, key: &Term, effect: &mut Effect) -> Vec<Term> {
+/// Deletes the rows of a key and gives them; a look, if there are none.
+fn take_key(table: &Table, tables: &mut Tables, key: &Term, effect: &mut Effect) -> Vec<Term> {
     let key = table.key(key);
     let there = table.rows.contains_key(&key);
     let access = if there { Access::Write(None) } else { Access::Read };

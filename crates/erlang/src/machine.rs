@@ -15,7 +15,7 @@ use crate::table::{Effect, Tables};
 use crate::term::{Fun, Pid, Ref, Term};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{SourceSpan, Stop};
-use selvedge_messages::{Accepts, Content, Info, Message, Name, Op, Outcome, Reason, Status, Target};
+use selvedge_messages::{Accepts, Access, Content, Info, Message, Name, Op, Outcome, Reason, Status, Target};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -519,6 +519,18 @@ impl selvedge_messages::Machine for Machine {
 
     fn commute(&self, a: &Effect, b: &Effect) -> bool {
         a.commutes_with(b)
+    }
+
+    fn is_store(&self, effect: &Effect) -> bool {
+        effect.store().is_some()
+    }
+
+    fn access(&self, later: &Effect, store: &Effect) -> Access {
+        match store.store().and_then(|spot| later.overwrites(spot)) {
+            None => Access::Apart,
+            Some(true) => Access::Overwrites,
+            Some(false) => Access::Observes,
+        }
     }
 
     fn mark(&mut self) {

@@ -2,9 +2,14 @@
 //!
 //! An operation is a step of its own, performed by the engine's call of [`TableOp::perform`], which also says what was
 //! touched: a key of a table, a whole table, or the existence of one. Two operations can be swapped if whatever both
-//! touch is only read by both, or is written in the same way by both. A failed `insert_new` is a read, as is a `delete` of
-//! what is not there. The order of the rows of a table that is no `ordered_set` is not specified by Erlang; here they
-//! come in the order of their keys.
+//! touch is only read by both, or is written in the same way by both. A failed `insert_new` is a read. The order of the rows
+//! of a table that is no `ordered_set` is not specified by Erlang; here they come in the order of their keys.
+//!
+//! **Stores.** An `insert` of one row into a set, and a `delete` of a key from any table, leave something there that does not
+//! depend on what was there, and do not say what that was: with observers, two of them matter to each other only if
+//! somebody looks at the key afterwards ([`Effect::store`]). Everything that has to do with the key and is not such a write
+//! looks at it: also an `insert` into a bag, which adds to what is there, or `info(Table, size)`. What becomes of a table
+//! that is deleted, or whose owner ends, nobody sees: that is no look.
 
 use crate::atom::Atom;
 use crate::bif::Raised;
@@ -263,6 +268,23 @@ impl Effect {
     /// A row is written.
     pub fn write_row(&mut self, table: &Table, key: Key, row: &Term) {
         self.touch(Spot::Key(table.id, key), Access::Write(table.stamp(row)));
+    }
+
+    /// The one spot that is written, if all else is only looked at and what is left there does not depend on what was there
+    /// before.
+    pub fn store(&self) -> Option<&Spot> {
+        let mut writes = self.touches.iter().filter(|(_, access)| *access != Access::Read);
+        match (writes.next(), writes.next()) {
+            (Some((spot @ Spot::Key(..), Access::Write(Some(_)))), None) => Some(spot),
+            _ => None,
+        }
+    }
+
+    /// How this operation has to do with a spot: whether it only overwrites it; none if not at all.
+    pub fn overwrites(&self, spot: &Spot) -> Option<bool> {
+        let touches = self.touches.iter().filter(|(own, _)| own.overlaps(spot));
+        let blind = touches.map(|(own, access)| own == spot && matches!(access, Access::Write(Some(_))));
+        blind.reduce(|a, b| a && b)
     }
 
     /// Whether this operation and one next to it can be swapped.

@@ -108,7 +108,7 @@ fn random(arguments: &Arguments) -> bool {
                     Ok(seen) => {
                         programs += 1;
                         graphs += seen.graphs.iter().sum::<usize>();
-                        restarted += usize::from(seen.restarted[3]);
+                        restarted += usize::from(seen.gave_up[3]);
                     }
                     Err(failure) => {
                         print!("{failure}");
@@ -123,7 +123,10 @@ fn random(arguments: &Arguments) -> bool {
         }
         if said.elapsed() > Duration::from_secs(60) {
             said = Instant::now();
-            println!("{programs} programs, {graphs} graphs, {restarted} with restarts (next seed {})", seed + 1);
+            println!(
+                "{programs} programs, {graphs} graphs, {restarted} in which something was given up (next seed {})",
+                seed + 1
+            );
         }
     }
     true

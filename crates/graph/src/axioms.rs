@@ -129,7 +129,7 @@ fn executed(graph: &Graph) -> Option<String> {
 
 /// Clocks are what they stand for.
 fn clocks(graph: &Graph, g: &Relations<'_>) -> Option<String> {
-    let porf = g.po.or(&g.rf).plus();
+    let porf = g.po.or(&g.rf).or(&g.phantom).plus();
     let hb = g.hb(g.synchronises_with());
     // What a signal orders is not in the relations.
     if graph.ids().any(|e| graph.event(e).role == Role::Wake) {
@@ -150,7 +150,7 @@ fn clocks(graph: &Graph, g: &Relations<'_>) -> Option<String> {
 fn inconsistent(model: MemoryModel, g: &Relations<'_>) -> Option<&'static str> {
     let com = g.rf.or(&g.co).or(&g.fr);
     let eco = com.plus();
-    let thin_air = (!g.po.or(&g.rf).is_acyclic()).then_some("no thin air");
+    let thin_air = (!g.po.or(&g.rf).or(&g.phantom).is_acyclic()).then_some("no thin air");
     // Atomicity, in every model: rmw ∩ (fr ; co) = ∅.
     let torn = (!g.rmw.and(&g.fr.then(&g.co)).is_empty()).then_some("atomicity");
     let broken = match model {
@@ -182,6 +182,8 @@ struct Relations<'a> {
     graph: &'a Graph,
     po: Relation,
     rf: Relation,
+    /// What phantom reads read from; it is in no axiom.
+    phantom: Relation,
     co: Relation,
     fr: Relation,
     rmw: Relation,
@@ -213,7 +215,8 @@ impl<'a> Relations<'a> {
             (Some(a), Some(b)) => within(a, b) || starts(a, b) || ends(a, b),
             _ => false,
         });
-        let rf = pair(&|w, r| event(r).is_some_and(|read| read.is_read() && read.rf != BOTTOM && from(read) == w));
+        let reads = |w, read: &Event| read.is_read() && read.rf != BOTTOM && from(read) == w;
+        let rf = pair(&|w, r| event(r).is_some_and(|read| !read.phantom && reads(w, read)));
         let co = pair(&|a, b| loc(a) == loc(b) && matches!((place(a), place(b)), (Some(a), Some(b)) if a < b));
         Relations {
             graph,
@@ -222,6 +225,7 @@ impl<'a> Relations<'a> {
             rmw: pair(&|r, w| event(w).is_some_and(|w| w.is_write() && w.exclusive && w.pred.index() == r)),
             loc: pair(&|a, b| loc(a).is_some() && loc(a) == loc(b)),
             ext: pair(&|a, b| event(a).map(|a| a.thread) != event(b).map(|b| b.thread)),
+            phantom: pair(&|w, r| event(r).is_some_and(|read| read.phantom && reads(w, read))),
             rf,
             co,
         }

@@ -105,7 +105,7 @@ fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
                 }
             }
             // A read-modify-write that leaves what it found changes nothing.
-            Kind::Write if event.exclusive && graph.event(event.pred).value == event.value => {}
+            Kind::Write if event.is_rmw_write() && graph.event(event.pred).value == event.value => {}
             Kind::Fence => {}
             _ => return true,
         }

@@ -89,6 +89,9 @@ pub struct Event {
     pub exclusive: bool,
     /// Belongs to a read-modify-write instruction, be it a failed one.
     pub locked: bool,
+    /// The read of a store that counts as an exchange (`explorer/store_as_exchange.rs`): it orders the writes of its
+    /// location, and is nothing to anybody else.
+    pub phantom: bool,
     /// A read with a condition that the value read does not satisfy: the thread waits (the paper's R^blk).
     pub blocked: bool,
     /// A speculative read (the paper's R^spec).
@@ -144,6 +147,12 @@ impl Event {
     #[inline]
     pub fn is_access(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Write)
+    }
+
+    /// Whether it is a write of a read-modify-write: not the write of a store that counts as an exchange.
+    #[inline]
+    pub fn is_rmw_write(&self) -> bool {
+        self.kind == Kind::Write && self.exclusive && self.locked
     }
 
     /// Whether it is a speculative read that waits for another one to be confirmed, and reads from nothing.

@@ -4,7 +4,7 @@
 //! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit copies what it keeps
 //! of a graph into another one ([`Graph::restrict`]).
 
-use crate::clocks::{Clocks, HB, PORF};
+use crate::clocks::{self, Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
@@ -235,6 +235,7 @@ impl Graph {
             kind,
             exclusive: false,
             locked: false,
+            phantom: false,
             blocked: false,
             speculative: false,
             composite: false,
@@ -271,7 +272,7 @@ impl Graph {
             Kind::Read if event.role == Role::Wake => self.waker(&event),
             _ => None,
         };
-        let source = (event.is_write() && event.exclusive).then(|| self.event(event.pred).rf);
+        let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
         self.clocks.compute(e, &event, last, source);
     }
 
@@ -527,6 +528,15 @@ impl Graph {
         for event in self.events.iter_mut().chain(changed).filter(|event| event.is_access()) {
             event.loc = names[event.loc.index()];
         }
+    }
+
+    /// Forgets all events and how wide the graph was: what is left is a little memory for a graph of another program.
+    pub fn reset(&mut self) {
+        self.clear();
+        self.clocks.reset();
+        self.threads.truncate(clocks::NARROW);
+        self.births.truncate(clocks::NARROW);
+        self.locations.truncate(16);
     }
 
     /// Forgets all events.

@@ -142,7 +142,7 @@ fn step(graph: &Graph, event: EventId) -> Step {
     let before = || graph.thread(e.thread).get((e.index as usize).wrapping_sub(2)).copied();
     let (read, write) = match e.kind {
         Kind::Read => (Some(event), None),
-        Kind::Write if e.exclusive => (Some(e.pred), Some(event)),
+        Kind::Write if e.is_rmw_write() => (Some(e.pred), Some(event)),
         Kind::Write => (None, Some(event)),
         // A thread that stops at a read of something that was never written.
         Kind::Halt => (before().filter(|&r| graph.event(r).is_read() && !graph.executed.contains(&r)), None),

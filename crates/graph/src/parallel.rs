@@ -59,6 +59,8 @@ pub(crate) struct Crew {
     /// Why everybody stops: numbers of threads differ.
     strangers: AtomicBool,
     habits: FxHashMap<Addr, Habits>,
+    /// What the workers that are done have come to know of locations.
+    learned: Mutex<FxHashMap<Addr, Habits>>,
     executions: AtomicU64,
     blocked: AtomicU64,
 }
@@ -74,6 +76,7 @@ impl Crew {
             restart: AtomicBool::new(false),
             strangers: AtomicBool::new(false),
             habits,
+            learned: Mutex::default(),
             executions: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
         }
@@ -135,6 +138,19 @@ impl Crew {
         self.habits.get(&addr).copied().unwrap_or_default()
     }
 
+    /// Keeps what a worker has come to know of locations.
+    fn learn(&self, known: impl Iterator<Item = (Addr, Habits)>) {
+        let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        known.for_each(|(addr, habits)| learned.entry(addr).or_default().merge(habits));
+    }
+
+    /// Whether all that the workers know together would have had a location treated otherwise.
+    fn would_start_again(&self, options: &Options) -> bool {
+        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let treatment = |habits: Habits| habits.treatment(options.reductions);
+        learned.iter().any(|(&addr, &habits)| treatment(habits) != treatment(self.habits(addr)))
+    }
+
     /// Counts complete and blocked executions; how many there are now.
     pub fn count(&self, [complete, blocked]: [u64; 2]) -> u64 {
         let complete = complete + self.executions.fetch_add(complete, Ordering::Relaxed);
@@ -159,7 +175,8 @@ pub fn explore_parallel<M: Machine>(
             alone.notes.push("one job instead of several: threads come into being in different orders".to_owned());
             return alone;
         }
-        if !crew.restart.load(Ordering::Relaxed) || results.iter().any(|result| is_over(result, options)) {
+        let start_again = crew.restart.load(Ordering::Relaxed) || crew.would_start_again(options);
+        if !start_again || results.iter().any(|result| is_over(result, options)) {
             let known = Exploration { notes, ..Exploration::default() };
             return results.into_iter().fold(known, merge);
         }
@@ -280,13 +297,14 @@ fn labour<M: Machine, Mo: Model>(machine: M, own: &Options, session: &mut Sessio
     explorer.join_crew(crew);
     let mut over = first && explorer.run().is_err();
     while !over {
-        let Some(parcel) = crew.take() else { return };
+        let Some(parcel) = crew.take() else { break };
         if !explorer.adopt(parcel) {
             crew.strangers.store(true, Ordering::Relaxed);
             break;
         }
         over = explorer.go_on().is_err();
     }
+    crew.learn(explorer.known_habits());
     crew.stop();
 }
 

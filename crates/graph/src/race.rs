@@ -16,7 +16,7 @@ pub fn race_of(graph: &Graph, e: EventId) -> Option<EventId> {
         let other = graph.event(x);
         let both_atomic = other.order.is_atomic() && event.order.is_atomic();
         let ordered = graph.hb(x, e) || graph.hb(e, x);
-        other.thread != event.thread && !both_atomic && !ordered
+        other.thread != event.thread && !other.phantom && !both_atomic && !ordered
     };
     let writes = location.co.iter().copied().find(races);
     writes.or_else(|| event.is_write().then(|| location.reads.iter().copied().find(races)).flatten())

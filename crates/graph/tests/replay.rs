@@ -59,7 +59,7 @@ fn written_down(full: &Full<'_>, linear: &linear::Linear) -> Schedule {
 fn is_the_same(full: &Full<'_>, e: EventId, record: &EventRecord) -> bool {
     let event = full.graph.event(e);
     let Op::Access(access) = record.op else { return record.thread == event.thread };
-    let read = if event.is_write() { event.exclusive.then_some(event.pred) } else { Some(e) };
+    let read = if event.is_write() { event.is_rmw_write().then_some(event.pred) } else { Some(e) };
     let read_fits = read.is_none_or(|read| full.graph.event(read).value == record.done.old);
     let write_fits = if event.is_write() { record.done.new == Some(event.value) } else { record.done.new.is_none() };
     let place_fits = full.place(event.loc) == (access.addr, access.size);

@@ -48,6 +48,9 @@ impl ThreadSet {
     }
 }
 
+/// The conjuncts of a state formula.
+pub type Label = BTreeSet<Term>;
+
 /// What was found out about a node that is no ordinary state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finding {
@@ -75,8 +78,8 @@ pub struct Node {
     pub parent: Option<Edge>,
     /// l(v).
     pub locations: Vec<LocationId>,
-    /// φ(v).
-    pub label: BTreeSet<Term>,
+    /// φ(v). Safe results share it as it was when they were given out.
+    pub label: Rc<Label>,
     /// The nodes behind its edges, in the order of expansion.
     pub children: Vec<NodeId>,
     /// The threads that are expanded, each by all of its transitions.

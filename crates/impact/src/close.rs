@@ -65,7 +65,8 @@ impl Verifier {
         let usable = |&&w: &&NodeId| {
             let data = &self.art.nodes[w];
             let fits = if data.infeasible { w < v && self.art.nodes[v].infeasible } else { w != v };
-            fits && data.finding.is_none() && !self.is_false(w) && !self.art.is_hidden(w) && self.art.meet(v, w) != v
+            let goes_on = data.finding.is_none() && (!data.dead_end || self.unfair_coverings);
+            fits && goes_on && !self.is_false(w) && !self.art.is_hidden(w) && self.art.meet(v, w) != v
         };
         let mut found: Vec<NodeId> = same.iter().filter(usable).copied().collect();
         let is_ancestor = |w: NodeId| self.art.meet(v, w) == w;
@@ -108,10 +109,8 @@ impl Verifier {
         self.art.nodes[w].covers.push(v);
         // Line 13: what v or a node below it covered is no longer covered.
         for y in self.art.subtree(v) {
-            for x in std::mem::take(&mut self.art.nodes[y].covers) {
-                self.art.nodes[x].covered_by = None;
-                self.art.nodes[x].unfairly = false;
-                self.work.push(x);
+            for x in self.art.nodes[y].covers.clone() {
+                self.uncover(x);
             }
         }
         // Lines 14-15.

@@ -8,15 +8,15 @@
 //!    and a node at which no thread is left leads nowhere: `Remove_Error_Paths` leaves both out of the result. They stay
 //!    in the tree because a complete verification has to look behind them.
 //! 3. A node at which no thread is surely enabled may be a deadlock; if a feasible path shows one, it is a counterexample.
+//!    If none does, its label is strengthened until it says that some thread is enabled: other nodes may be covered by
+//!    this one, and a deadlock of theirs would go unnoticed.
 
 use crate::art::{Finding, NodeId};
 use crate::program::ThreadId;
 use crate::refine::Proof;
-use crate::solver::Answer;
 use crate::term::{Term, Valuation};
 use crate::verifier::{Halt, Verifier};
 use selvedge_ir::EntityRef;
-use std::rc::Rc;
 
 /// What a step of an iteration comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ impl Verifier {
             if others {
                 return Ok(deadlock.unwrap_or(Step::Goes));
             }
-            self.art.nodes[node].dead_end = true;
+            self.abandon(node);
             if deadlock.is_none()
                 && let Some(inputs) = self.deadlock_at(node)?
             {
@@ -80,6 +80,15 @@ impl Verifier {
             }
         }
         Ok(deadlock.unwrap_or(Step::Stuck))
+    }
+
+    /// Line 24: φ(v_(i+1)) := false. Nothing is covered by a node that leads nowhere: what has the same locations and a
+    /// stronger label may still lead on. If everything is looked at, it may wait until a schedule is wanted.
+    pub(crate) fn abandon(&mut self, v: NodeId) {
+        self.art.nodes[v].dead_end = true;
+        if !self.unfair_coverings {
+            self.art.nodes[v].covers.clone().into_iter().for_each(|x| self.uncover(x));
+        }
     }
 
     /// Whether some child by a thread is a dead end.
@@ -100,20 +109,16 @@ impl Verifier {
         if self.art.nodes[v].finding.is_some() || self.is_terminal(v) || self.is_false(v) {
             return Ok(None);
         }
-        let mut conjuncts = self.path_formula(v);
         let threads: Vec<ThreadId> = self.program.threads.keys().filter(|&t| self.is_active(v, t)).collect();
-        for thread in threads {
-            let enabled = self.enabled(self.art.nodes[v].locations[thread.index()]);
-            let disabled: Term = self.program.terms.not(enabled);
-            let state = Rc::clone(&self.art.nodes[v].state);
-            conjuncts.push(state.apply(&mut self.program.terms, disabled));
-        }
-        match self.ask(&conjuncts)? {
-            Answer::Sat(valuation) => {
+        let enabled: Vec<Term> = threads.iter().map(|t| self.enabled(self.art.nodes[v].locations[t.index()])).collect();
+        let somebody = self.program.terms.any(&enabled);
+        match self.prove_at(v, somebody)? {
+            Proof::Proved => Ok(None),
+            Proof::Fails(valuation) => {
                 self.art.nodes[v].finding = Some(Finding::Deadlock);
+                self.abandon(v);
                 Ok(Some(valuation))
             }
-            _ => Ok(None),
         }
     }
 }

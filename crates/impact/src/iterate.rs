@@ -8,8 +8,8 @@
 //!
 //! 1. An iteration that was cut short by a counterexample leaves nodes unexplored; the next one starts with them.
 //! 2. Enabledness is checked before a covering is looked for: definition 28 asks for it behind covered nodes as well.
-//! 3. With unfair coverings (`close.rs`), that no schedule is left does not mean that there is none. They are then taken
-//!    back, and the search goes on.
+//! 3. With unfair coverings (`close.rs`), that no schedule is left does not mean that there is none; nor with coverings by
+//!    nodes that lead nowhere. They are then taken back, and the search goes on.
 //! 4. A result is yielded only if it permits more than the one before.
 
 use crate::art::{Finding, NodeId};
@@ -70,8 +70,8 @@ impl Verifier {
             // Alg. 1, l. 3.
             match self.iteration()? {
                 // Lines 4-5 and 11-16.
-                Status::NoProgress => match self.verdict() {
-                    None | Some(Verdict::Unsafe) if self.take_back_unfair_coverings() => self.unfair_coverings = false,
+                Status::NoProgress => match self.verdict(last.is_some()) {
+                    None | Some(Verdict::Unsafe) if self.take_back_coverings() => self.unfair_coverings = false,
                     Some(verdict) => return Ok(Yield::Done(verdict)),
                     None => return Err(Halt::Stuck),
                 },
@@ -89,22 +89,28 @@ impl Verifier {
         }
     }
 
-    /// Whether there were any.
-    fn take_back_unfair_coverings(&mut self) -> bool {
-        let unfair: Vec<NodeId> = self.art.nodes.keys().filter(|&v| self.art.nodes[v].unfairly).collect();
-        unfair.iter().for_each(|&v| self.uncover(v));
-        !unfair.is_empty()
+    /// Takes back coverings that no schedule goes over. Whether there were any.
+    fn take_back_coverings(&mut self) -> bool {
+        let doomed = self.doomed();
+        doomed.iter().filter(|&(_, &doomed)| doomed).for_each(|(v, _)| self.art.nodes[v].dead_end = true);
+        let useless = |&v: &NodeId| {
+            let data = &self.art.nodes[v];
+            data.covered_by.is_some_and(|by| data.unfairly || doomed[by])
+        };
+        let useless: Vec<NodeId> = self.art.nodes.keys().filter(useless).collect();
+        useless.iter().for_each(|&v| self.uncover(v));
+        !useless.is_empty()
     }
 
     /// Lines 11-16. None if nothing is left of the tree although nothing goes wrong: where an assumption never holds,
     /// threads wait forever, and `check` does not call that an error. It is not to be called unsafe, then, nor safe.
-    fn verdict(&self) -> Option<Verdict> {
+    fn verdict(&self, has_schedule: bool) -> Option<Verdict> {
         let wrong = self.art.nodes.values().any(|node| node.finding.is_some());
-        match (wrong, self.remove_error_paths()) {
-            (false, Some(_)) => Some(Verdict::Safe),
-            (true, Some(_)) => Some(Verdict::PartiallySafe),
-            (true, None) => Some(Verdict::Unsafe),
-            (false, None) => None,
+        match (wrong, has_schedule || self.remove_error_paths().is_some()) {
+            (false, true) => Some(Verdict::Safe),
+            (true, true) => Some(Verdict::PartiallySafe),
+            (true, false) => Some(Verdict::Unsafe),
+            (false, false) => None,
         }
     }
 

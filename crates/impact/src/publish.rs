@@ -11,7 +11,7 @@ impl Verifier {
     /// The part of the tree that a safe result permits.
     pub fn publish(&self, ivr: &Ivr, module: &Module, program: to::Program, iteration: u32) -> to::PublishedArt {
         let mut numbers = vec![None; self.art.nodes.len()];
-        let part: Vec<NodeId> = self.art.nodes.keys().filter(|&n| ivr.nodes[n]).collect();
+        let part: Vec<NodeId> = ivr.nodes.keys().filter(|&n| ivr.nodes[n]).collect();
         for (n, &node) in part.iter().enumerate() {
             numbers[node.index()] = Some(to::NodeId::new(n));
         }
@@ -39,8 +39,8 @@ impl Verifier {
 
     fn published_node(&self, node: NodeId, ivr: &Ivr, number: &impl Fn(NodeId) -> to::NodeId) -> to::Node {
         let data = &self.art.nodes[node];
-        let infeasible = self.is_false(node);
-        let label: Vec<String> = data.label.iter().map(|&term| self.program.terms.text(term)).collect();
+        let infeasible = ivr.labels[node].iter().any(|&term| self.program.terms.is_false(term));
+        let label: Vec<String> = ivr.labels[node].iter().map(|&term| self.program.terms.text(term)).collect();
         let mut edges = Vec::new();
         for thread in ivr.permitted[node].iter() {
             for child in self.art.by(node, thread) {
@@ -54,7 +54,7 @@ impl Verifier {
             label: if label.is_empty() { "true".to_owned() } else { label.join(" && ") },
             infeasible,
             ended: !infeasible && self.is_terminal(node),
-            covered_by: data.covered_by.filter(|_| !infeasible).map(number),
+            covered_by: ivr.covered_by[node].filter(|_| !infeasible).map(number),
             edges,
         }
     }

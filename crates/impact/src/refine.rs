@@ -12,6 +12,7 @@ use crate::interpolant::{Interpolant, PathFormula};
 use crate::solver::Answer;
 use crate::term::{Term, Valuation};
 use crate::verifier::{Halt, Verifier};
+use std::rc::Rc;
 
 /// What became of an attempt to prove something at a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -120,16 +121,17 @@ impl Verifier {
         if self.art.nodes[v].label.is_empty() {
             return Ok(self.program.terms.is_false(conjuncts[0]));
         }
-        conjuncts.extend(&self.art.nodes[v].label);
+        conjuncts.extend(self.art.nodes[v].label.iter());
         Ok(matches!(self.ask(&conjuncts)?, Answer::Unsat(_)))
     }
 
     /// φ(v) := φ(v) ∧ formula; nodes that v covers no longer are uncovered and looked at again.
     pub(crate) fn add_to_label(&mut self, v: NodeId, formula: Term) -> Result<(), Halt> {
+        let label = Rc::make_mut(&mut self.art.nodes[v].label);
         if self.program.terms.is_false(formula) {
-            self.art.nodes[v].label.clear();
+            label.clear();
         }
-        self.art.nodes[v].label.insert(formula);
+        label.insert(formula);
         if self.art.nodes[v].covers.is_empty() {
             return Ok(());
         }
@@ -137,17 +139,39 @@ impl Verifier {
             if !self.implies(w, formula)? {
                 // Alg. 5: W := W ∪ {w : w ▷ v_i}; ▷ := ▷ \ {(w, v_i)}.
                 self.uncover(w);
-                self.work.push(w);
             }
         }
         Ok(())
     }
 
-    /// Takes a covering edge away.
+    /// Takes a covering edge away; the node is looked at again.
     pub(crate) fn uncover(&mut self, w: NodeId) {
         if let Some(by) = self.art.nodes[w].covered_by.take() {
             self.art.nodes[by].covers.retain(|&x| x != w);
             self.art.nodes[w].unfairly = false;
+            self.work.push(w);
+            self.reveal(w);
+        }
+    }
+
+    /// What is below a node that is covered no longer counts again. The coverings there were added before those that were
+    /// added while they did not count, and fairness was asked for without them; so it is asked for anew.
+    fn reveal(&mut self, w: NodeId) {
+        let below = self.art.subtree(w);
+        let fair: Vec<(NodeId, NodeId)> = below
+            .into_iter()
+            .filter(|&x| !self.art.nodes[x].unfairly)
+            .filter_map(|x| Some((x, self.art.nodes[x].covered_by?)))
+            .collect();
+        for &(x, _) in &fair {
+            self.art.nodes[x].unfairly = true;
+        }
+        for (x, by) in fair {
+            if self.covering_is_fair(x, by) {
+                self.art.nodes[x].unfairly = false;
+            } else {
+                self.uncover(x);
+            }
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::solver::{Answer, Solver};
 use crate::term::{State, Symbol, Term};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +73,7 @@ impl Verifier {
         let root = Node {
             parent: None,
             locations: program.initial_locations(),
-            label: BTreeSet::new(),
+            label: Rc::default(),
             children: Vec::new(),
             expanded: Default::default(),
             sure: Default::default(),
@@ -156,7 +155,7 @@ impl Verifier {
         let node = Node {
             parent: Some(Edge { from, thread, transition }),
             locations,
-            label: BTreeSet::new(),
+            label: Rc::default(),
             children: Vec::new(),
             expanded: Default::default(),
             sure: Default::default(),
@@ -300,11 +299,5 @@ impl Verifier {
     /// Whether a thread may block at a location.
     pub fn may_block(&self, location: LocationId) -> bool {
         self.program.from(location).iter().any(|&r| self.program.transitions[r].may_block)
-    }
-
-    /// The guards along the path from the root to a node.
-    pub(crate) fn path_formula(&self, node: NodeId) -> Vec<Term> {
-        let path = self.art.path(node);
-        path.iter().flat_map(|&n| self.art.nodes[n].guard.iter().copied()).collect()
     }
 }

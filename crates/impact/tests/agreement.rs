@@ -67,7 +67,7 @@ fn critical_sections() {
 
 #[test]
 fn assertions() {
-    enough("tests", agrees("tests", 0..60), 20);
+    enough("tests", agrees("tests", 0..300), 20);
 }
 
 #[test]

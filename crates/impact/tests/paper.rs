@@ -8,6 +8,7 @@ use selvedge_impact::program::ThreadId;
 use selvedge_impact::verifier::Verifier;
 use selvedge_ir::{EntityRef, Module};
 use std::path::Path;
+use std::rc::Rc;
 
 fn load(name: &str, defines: &[&str]) -> Module {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/schedules").join(name);
@@ -111,7 +112,7 @@ fn the_ring_and_the_grep_have_schedules() {
 #[test]
 fn tampered_trees_are_refused() {
     let (mut verifier, outcome) = first("producer_consumer_bug.c", &[]);
-    let ivr = outcome.last.expect("a safe result");
+    let mut ivr = outcome.last.expect("a safe result");
     let refused = |verifier: &Verifier, ivr: &selvedge_impact::remove_error_paths::Ivr| {
         selvedge_oracle::check_tree(verifier, ivr, 2_000).expect_err("it was tampered with")
     };
@@ -131,15 +132,19 @@ fn tampered_trees_are_refused() {
     let count = verifier.program.terms.symbols.iter().find(|(_, data)| data.name == "count").expect("count").0;
     let count = verifier.program.terms.var(count);
     let negative = verifier.program.terms.slt(count, wrong);
-    let covering = verifier.art.nodes.keys().find(|&n| !verifier.art.nodes[n].covers.is_empty()).expect("a covering");
-    let label = verifier.art.nodes[covering].label.clone();
-    verifier.art.nodes[covering].label.insert(negative);
+    let covered = ivr.covered_by.keys().find(|&n| ivr.nodes[n] && ivr.covered_by[n].is_some()).expect("a covering");
+    let covering = ivr.covered_by[covered].expect("it is covered");
+    let label = Rc::clone(&ivr.labels[covering]);
+    Rc::make_mut(&mut ivr.labels[covering]).insert(negative);
     assert!(refused(&verifier, &ivr).contains("does not hold"));
-    verifier.art.nodes[covering].label.clear();
+    Rc::make_mut(&mut ivr.labels[covering]).clear();
     assert!(!refused(&verifier, &ivr).is_empty(), "without its label the next steps are not safe");
-    // A cycle that leaves out a thread.
-    verifier.art.nodes[covering].label = label;
-    let covered = verifier.art.nodes[covering].covers[0];
+    // A covering by a node that is covered itself.
+    ivr.labels[covering] = label;
+    ivr.covered_by[covering] = Some(covered);
+    assert!(refused(&verifier, &ivr).contains("leads nowhere"));
+    ivr.covered_by[covering] = None;
+    // A covering by a node at another place.
     let parent = verifier.art.nodes[covered].parent.expect("it is not the root").from;
     let elsewhere = verifier.art.nodes[parent].locations.clone();
     verifier.art.nodes[covered].locations = elsewhere;

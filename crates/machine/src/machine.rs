@@ -62,6 +62,15 @@ pub trait Machine {
     /// them to `memory_mut()` before it resumes the thread.
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop>;
 
+    /// The Op that a `Ready` thread would wait with next if it were told this outcome; none if it would not come to one.
+    fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
+        self.mark();
+        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+        let next = goes_on.then(|| *self.pending(thread));
+        self.undo();
+        next
+    }
+
     /// Takes a `Ready` thread out of the execution: it becomes `Stopped` (its Op is a violation) or `AssumeBlocked`.
     fn halt(&mut self, thread: ThreadId, status: Status);
 

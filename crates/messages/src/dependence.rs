@@ -3,7 +3,9 @@
 //! Steps conflict *hard* if swapping them changes something whatever comes later. Two arrivals at the same mailbox conflict
 //! *if observed* (Optimal DPOR with Observers, Sec. 6, "Observers in Concuerror"): `D1` before `D2` depend on each other
 //! iff `D1` was taken by a receive, the observer, that would also have taken `D2`, had it been there first, and `D2` was
-//! not gone by then. Without observers (the column `optimal` of the paper) they always conflict.
+//! not gone by then. Two stores of the same thing by shared operations, too, conflict *if observed* (ibid., "Observers in
+//! Nidhugg"): `S1` before `S2` depend on each other iff the next operation that has to do with what `S2` has stored looks at
+//! it. Without observers (the column `optimal` of the paper) both always conflict.
 //!
 //! | steps | dependent iff |
 //! |---|---|
@@ -14,13 +16,14 @@
 //! | exit signal that ends `q`, any step of `q` itself | always |
 //! | two exit signals to `q` of which one ends it and the other would have | always |
 //! | touches of the same cell | unless both read, or both change elements of a set |
-//! | shared operations | the front end says so |
+//! | store `S1`, store `S2` of the same thing | observed, see above |
+//! | other shared operations | the front end says so |
 //! | query of a queue's length, arrival or receive there | always |
 //!
 //! An arrival at a process that has ended, or is about to, depends on its end in no way: nobody takes the message.
 
 use crate::act::{Act, Received, Touch};
-use crate::{Accepts, Machine, Message};
+use crate::{Accepts, Access, Machine, Message};
 
 /// Whether a receive would take a message.
 #[inline]
@@ -47,23 +50,23 @@ fn missed<M: Machine>(machine: &M, receive: &Act<M>, arrival: &Act<M>, limit: u3
     }
 }
 
-/// Whether two steps conflict, whatever comes later. `observers`: arrivals do not, by themselves. The limits say which
-/// receives could take what the steps have brought.
+/// Whether two steps conflict, whatever comes later. `observers`: arrivals and stores do not, by themselves. The limits say
+/// which receives could take what the steps have brought.
 #[inline]
 pub fn conflict<M: Machine>(machine: &M, observers: bool, (a, m): (&Act<M>, u32), (b, n): (&Act<M>, u32)) -> bool {
     if !observers && a.mailbox().is_some() && a.mailbox() == b.mailbox() {
         return true;
     }
-    missed(machine, a, b, n) || missed(machine, b, a, m) || conflict_elsewhere(machine, a, b)
+    missed(machine, a, b, n) || missed(machine, b, a, m) || conflict_elsewhere(machine, observers, a, b)
 }
 
 /// Whether two steps conflict by something else than messages.
 #[inline]
-pub fn conflict_elsewhere<M: Machine>(machine: &M, a: &Act<M>, b: &Act<M>) -> bool {
+pub fn conflict_elsewhere<M: Machine>(machine: &M, observers: bool, a: &Act<M>, b: &Act<M>) -> bool {
     if a.is_plain() && b.is_plain() {
         return false;
     }
-    ends(a, b) || ends(b, a) || counts(a, b) || counts(b, a) || cells(a, b) || effects(machine, a, b)
+    ends(a, b) || ends(b, a) || counts(a, b) || counts(b, a) || cells(a, b) || effects(machine, observers, a, b)
 }
 
 /// Whether `a` ends the process whose step `b` is.
@@ -85,11 +88,39 @@ fn cells<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
 }
 
 #[inline]
-fn effects<M: Machine>(machine: &M, a: &Act<M>, b: &Act<M>) -> bool {
+fn effects<M: Machine>(machine: &M, observers: bool, a: &Act<M>, b: &Act<M>) -> bool {
     match (a.effect(), b.effect()) {
+        (Some(_), Some(_)) if observers && overwrite_each_other(machine, a, b) => false,
+        // Stores of the same value commute, but not with one that writes another value: who is last has to be known.
+        (Some(_), Some(_))
+            if observers && (access(machine, a, b) != Access::Apart || access(machine, b, a) != Access::Apart) =>
+        {
+            true
+        }
         (Some(a), Some(b)) => !machine.commute(a, b),
         _ => false,
     }
+}
+
+/// Whether an act is a store.
+#[inline]
+pub fn is_store<M: Machine>(machine: &M, act: &Act<M>) -> bool {
+    act.effect().is_some_and(|effect| machine.is_store(effect))
+}
+
+/// What `later` is to `store`; nothing, if that is no store.
+#[inline]
+pub fn access<M: Machine>(machine: &M, later: &Act<M>, store: &Act<M>) -> Access {
+    match (later.effect(), store.effect()) {
+        (Some(later), Some(store)) if machine.is_store(store) => machine.access(later, store),
+        _ => Access::Apart,
+    }
+}
+
+/// Whether both are stores of the same thing.
+#[inline]
+pub fn overwrite_each_other<M: Machine>(machine: &M, a: &Act<M>, b: &Act<M>) -> bool {
+    is_store(machine, a) && access(machine, a, b) == Access::Overwrites && is_store(machine, b)
 }
 
 /// Whether the arrival `first`, taken by `taker`, and a later arrival with this limit conflict: the receive would have

@@ -18,7 +18,7 @@
 
 use crate::act::{ANY, Act, Action};
 use crate::ending::conclude;
-use crate::reversal::{Known, Plan, observed, unobserved};
+use crate::reversal::{Known, Plan, observed, observed_store, unobserved};
 use crate::roster::{Actor, Role};
 use crate::schedule::Schedule;
 use crate::session::{Observer, Over, Session};
@@ -183,7 +183,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             "everything in a wakeup sequence happens as it was predicted"
         );
         let action = Action { actor, choice, act: Some(Rc::new(stepped.act)) };
-        self.trace.push(action.clone(), stepped.cause, stepped.source);
+        self.trace.push(&self.system.machine, action.clone(), stepped.cause, stepped.source);
         self.descend(child, &action, stepped.source);
         self.tree.set_action(child, action);
         if self.session.tick() {
@@ -243,9 +243,13 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     fn reverse(&mut self, Race { e, e2, observer }: Race) {
         let mut plan = std::mem::take(&mut self.plan);
         let possible = match observer {
-            Some(o) => {
+            Some(o) if self.trace.event(o).act().received.is_some() => {
                 observed(&self.trace, e, e2, o, &mut plan);
                 true
+            }
+            Some(o) => {
+                observed_store(&self.system.machine, &self.trace, Race { e, e2, observer: Some(o) }, &mut plan);
+                self.probe(e, &mut plan)
             }
             None => match unobserved(&self.system.machine, &self.trace, e, e2, &mut plan) {
                 Known::All => true,

@@ -36,7 +36,7 @@ pub mod trace;
 mod undo;
 pub mod weak_initials;
 
-pub use machine::{Machine, Status};
+pub use machine::{Access, Machine, Status};
 pub use op::{
     Accepts, AliasEnd, Content, Info, Message, MessageId, Name, Op, Outcome, Pid, Query, Reason, Ref, Sender, Target,
     first_process,

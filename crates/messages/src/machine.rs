@@ -26,6 +26,17 @@ pub enum Status {
     Ended,
 }
 
+/// What a shared operation is to an older one that has stored something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// It has nothing to do with what was stored.
+    Apart,
+    /// It overwrites all of it, and does not look at it.
+    Overwrites,
+    /// It looks at it (and may change it then): what it does depends on it.
+    Observes,
+}
+
 /// A program being run, process by process.
 pub trait Machine {
     /// What is sent.
@@ -35,7 +46,7 @@ pub trait Machine {
     /// Exit reasons that the engine need not tell apart.
     type Reason: Clone + PartialEq;
     /// What a shared operation has touched.
-    type Effect: Clone + PartialEq;
+    type Effect: Clone + PartialEq + std::fmt::Debug;
 
     /// Runs the first process ([`first_process`](crate::first_process)) to its first Op. Called once; `mark`/`undo` work
     /// from then on.
@@ -74,6 +85,18 @@ pub trait Machine {
     /// Whether two shared operations, next to each other, can be swapped without anybody noticing. Symmetric, and
     /// depends on the two only. Say false if in doubt.
     fn commute(&self, a: &Self::Effect, b: &Self::Effect) -> bool;
+
+    /// Whether a shared operation is a *store*: it writes one thing and does not look at what was there; whatever else it
+    /// touches, it only reads. The order of two stores of the same thing matters only if somebody looks at it afterwards.
+    fn is_store(&self, _effect: &Self::Effect) -> bool {
+        false
+    }
+
+    /// What an operation is to a store that came before it. Depends on the two only; two stores either overwrite each other
+    /// or have nothing to do with each other. Say [`Access::Observes`] if in doubt.
+    fn access(&self, _later: &Self::Effect, _store: &Self::Effect) -> Access {
+        Access::Observes
+    }
 
     /// Remembers the present state; marks are undone in reverse order.
     fn mark(&mut self);

@@ -5,19 +5,20 @@
 //! | `pre(E, e)` | the level of the event `e` |
 //! | `notdep(e, E)` | events after `e` that do not happen after it, to the end of `E` |
 //! | `notobs(e, e', E)` | events that happen after `e`, but are not the observer and do not happen after it |
-//! | `v = notdep(e, E).ê'.ê.(notobs(e, e', E) \ ê').ô` | [`observed`], which does not put `ô` last |
+//! | `v = notdep(e, E).ê'.ê.(notobs(e, e', E) \ ê').ô` | [`observed`], which does not put `ô` last; [`observed_store`] |
 //! | `v = notdep(e, E).ê'` | [`unobserved`] |
 //!
-//! In `v` every event does what it did in `E`, but for one: the observer takes `e'` instead of `e`, a receive that
-//! took `e` times out, and of what else `e` has changed `e'` may find something different. The last is found out by
-//! trying (`explorer.rs`), unless `e` has changed nothing that `e'` depends on.
+//! In `v` every event does what it did in `E`, but for one: the observer takes `e'` instead of `e`, or looks at what `e`
+//! has stored and not at `e'`; a receive that took `e` times out; and of what else `e` has changed `e'` may find something
+//! different. What comes of a look at a store, and the last, are found out by trying (`explorer.rs`), unless `e` has changed
+//! nothing that `e'` depends on.
 
-use crate::Machine;
 use crate::act::{Act, Action, Received};
-use crate::dependence::{conflict_elsewhere, only_reads};
+use crate::dependence::{access, conflict_elsewhere, only_reads};
 use crate::system::NONE;
-use crate::trace::{EventId, Trace};
+use crate::trace::{EventId, Race, Trace};
 use crate::weak_initials::{Planned, Sequence};
+use crate::{Access, Machine};
 use selvedge_ir::EntityRef;
 use std::rc::Rc;
 
@@ -125,6 +126,26 @@ pub fn observed<M: Machine>(trace: &Trace<M>, e: EventId, e2: EventId, o: EventI
     plan.push_later(trace, level, false);
 }
 
+/// Alg. 1, l. 8: the sequence for a race of stores that is observed by `o`. What `o` does when it finds what `e` has stored
+/// has to be tried.
+pub fn observed_store<M: Machine>(machine: &M, trace: &Trace<M>, race: Race, plan: &mut Plan<M>) {
+    let Race { e, e2, observer } = race;
+    let o = observer.expect("the race is observed");
+    let level = e.index();
+    plan.clear(trace);
+    plan.push_all(trace, e, |f| !trace.happens_before(e, f));
+    plan.push(trace, level, e2);
+    plan.push(trace, level, e);
+    // Who looks at e' later than others do, but before it is overwritten, is an observer too. Whoever looks at something
+    // newer happens after an observer.
+    let store = trace.event(e2).act();
+    let looks = |f: &EventId| access(machine, trace.event(*f).act(), store) == Access::Observes;
+    let observers: Vec<EventId> = (e2.index() + 1..trace.len()).map(EventId::new).filter(looks).collect();
+    let unaware = |f: EventId| !observers.iter().any(|&o| trace.happens_before(o, f));
+    plan.push_all(trace, e, |f| f != e2 && trace.happens_before(e, f) && unaware(f));
+    plan.push(trace, level, o);
+}
+
 /// How much is known of a sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
@@ -147,7 +168,7 @@ pub fn unobserved<M: Machine>(machine: &M, trace: &Trace<M>, e: EventId, e2: Eve
         plan.revise(trace, with_taken(second, Received { taken: None, ..copy(received) }), choice, NONE);
         return Known::All;
     }
-    if !conflict_elsewhere(machine, first, second) || only_reads(first, second) {
+    if !conflict_elsewhere(machine, trace.observers, first, second) || only_reads(first, second) {
         Known::All
     } else {
         Known::AllButLast

@@ -1,21 +1,23 @@
 //! The present execution: its events, who took what, happens-before, races.
 //!
-//! Whether two arrivals depend on each other is known when the execution is over (`dependence.rs`), and may differ from
-//! what it was in an execution with another suffix: an arrival of the shared prefix may be taken by another receive, or by
-//! none. So clocks and races are computed at the end, from the first event on for which something has changed.
+//! Whether two arrivals or two stores depend on each other is known when the execution is over (`dependence.rs`), and may
+//! differ from what it was in an execution with another suffix: an arrival of the shared prefix may be taken by another
+//! receive, or by none, and a store may be looked at or not. So clocks and races are computed at the end, from the first
+//! event on for which something has changed.
 //!
 //! | paper | here |
 //! |---|---|
 //! | `E` | [`Trace`] |
 //! | `e →_E e'` | [`Trace::happens_before`]: vector clocks |
 //! | `e ≲_E e'` | [`Race`]: `e → e'` with no other event between, by different actors, and not just an order that must be |
-//! | `observers(e, e', E)` | the receive that took what `e` has brought: at most one |
+//! | `observers(e, e', E)` of arrivals | the receive that took what `e` has brought: at most one |
+//! | `observers(e, e', E)` of stores | the operations that looked at what `e'` has stored before it was overwritten: the first of them is kept |
 
-use crate::Machine;
 use crate::act::{Act, Action, NEVER, Received, Special};
-use crate::dependence::{conflict, observed};
+use crate::dependence::{access, conflict, is_store, observed, overwrite_each_other};
 use crate::roster::Actor;
 use crate::system::NONE;
+use crate::{Access, Machine};
 use selvedge_ir::{EntityRef, entity};
 use std::rc::Rc;
 
@@ -63,9 +65,20 @@ pub struct Race {
     pub observer: Option<EventId>,
 }
 
+/// A store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Store {
+    /// Which event it is.
+    at: u32,
+    /// The first event that had to do with what it has stored; [`NONE`] as long as there is none.
+    next: u32,
+    /// Whether that has looked at it: the observer.
+    observed: bool,
+}
+
 /// An execution.
 pub struct Trace<M: Machine> {
-    /// Whether arrivals conflict only if observed.
+    /// Whether arrivals and stores conflict only if observed.
     pub observers: bool,
     events: Vec<Event<M>>,
     /// Per actor, its newest event.
@@ -79,6 +92,10 @@ pub struct Trace<M: Machine> {
     takers: Vec<u32>,
     /// Per arrival, which receives could take it: those with numbers below.
     limits: Vec<u32>,
+    /// The stores, and what has become of them.
+    stores: Vec<Store>,
+    /// What has become of which of them, and since which event.
+    fates: Vec<(u32, u32)>,
     /// Clocks and races of so many events are those of the present execution.
     ordered: usize,
 }
@@ -96,6 +113,8 @@ impl<M: Machine> Trace<M> {
             races_from: Vec::new(),
             takers: Vec::new(),
             limits: Vec::new(),
+            stores: Vec::new(),
+            fates: Vec::new(),
             ordered: 0,
         }
     }
@@ -124,7 +143,7 @@ impl<M: Machine> Trace<M> {
     }
 
     /// Adds an event.
-    pub fn push(&mut self, action: Action<M>, cause: u32, source: u32) {
+    pub fn push(&mut self, machine: &M, action: Action<M>, cause: u32, source: u32) {
         let actor = action.actor.index();
         if self.newest.len() <= actor {
             self.newest.resize(actor + 1, NONE);
@@ -149,6 +168,10 @@ impl<M: Machine> Trace<M> {
         let missed = act.received.as_ref().filter(|received| received.taken.is_none());
         let missed = missed.map_or(NONE, |received| received.by.index() as u32);
         let special = act.special();
+        if self.observers && act.effect().is_some() {
+            let act = Rc::clone(act);
+            self.note_stores(machine, &act, at);
+        }
         self.events.push(Event { action, index, previous, cause, source, mailbox, missed, special });
     }
 
@@ -157,6 +180,46 @@ impl<M: Machine> Trace<M> {
         self.takers[arrival as usize] = taker;
         self.limits[arrival as usize] = limit;
         self.ordered = self.ordered.min(arrival as usize);
+    }
+
+    /// Notes which stores an event is the first to look at, or to overwrite, and whether it is one.
+    fn note_stores(&mut self, machine: &M, act: &Act<M>, at: u32) {
+        for n in 0..self.stores.len() {
+            let store = self.stores[n];
+            if store.next != NONE {
+                continue;
+            }
+            let found = access(machine, act, self.events[store.at as usize].act());
+            if found != Access::Apart {
+                let observed = found == Access::Observes;
+                self.stores[n] = Store { next: at, observed, ..store };
+                self.fates.push((at, n as u32));
+                if observed {
+                    self.ordered = self.ordered.min(store.at as usize);
+                }
+            }
+        }
+        if is_store(machine, act) {
+            self.stores.push(Store { at, next: NONE, observed: false });
+        }
+    }
+
+    /// Forgets what the event at the end has done to stores.
+    fn forget_stores(&mut self, at: u32) {
+        self.stores.pop_if(|store| store.at == at);
+        while let Some((_, n)) = self.fates.pop_if(|(by, _)| *by == at) {
+            let store = &mut self.stores[n as usize];
+            if store.observed {
+                self.ordered = self.ordered.min(store.at as usize);
+            }
+            *store = Store { at: store.at, next: NONE, observed: false };
+        }
+    }
+
+    /// The first event that has looked at what a store has written.
+    fn observer_of_store(&self, e: usize) -> Option<u32> {
+        let n = self.stores.binary_search_by_key(&(e as u32), |store| store.at).ok()?;
+        Some(self.stores[n]).filter(|store| store.observed).map(|store| store.next)
     }
 
     /// The arrival of what a monitor has sent.
@@ -175,6 +238,7 @@ impl<M: Machine> Trace<M> {
         self.takers.pop();
         self.limits.pop();
         self.ordered = self.ordered.min(self.events.len());
+        self.forget_stores(self.events.len() as u32);
         if event.source != NONE {
             self.taken(event.source, NONE, NEVER);
         }
@@ -262,6 +326,9 @@ impl<M: Machine> Trace<M> {
         let (a, b) = (&**older.act(), &**newer.act());
         if conflict(machine, self.observers, (a, self.limits[e]), (b, self.limits[f])) {
             return Dependent::Yes;
+        }
+        if self.observers && special && overwrite_each_other(machine, a, b) {
+            return self.observer_of_store(f).map_or(Dependent::No, Dependent::Observed);
         }
         match self.taker(e) {
             Some((taker, received)) if observed(machine, received, b, self.limits[f]) => Dependent::Observed(taker),

@@ -14,13 +14,17 @@
 //! on or is woken as events pass by, one after the other, and those that are left at `pre(E, e)` are tested against `v`.
 //! An arrival that sleeps is not woken by another arrival at its mailbox, but by the receive that takes the other one and
 //! would have taken it (Sec. 6): until it was executed itself, and was taken itself, it has to be remembered.
+//!
+//! Nor is a store that sleeps woken by another store of the same thing ("Observers in Nidhugg"): who looks at that before
+//! the sleeper is executed wakes it. If the sleeper is executed after the other one, it comes after it in happens-before only
+//! if somebody looks at what it has stored: that wakes it too; if it is overwritten before, or never looked at, then
+//! what was executed is redundant.
 
-use crate::Content;
-use crate::Machine;
 use crate::act::{ANY, Action, NEVER};
-use crate::dependence::{accepts, conflict};
+use crate::dependence::{accepts, access, conflict, is_store};
 use crate::system::NONE;
 use crate::trace::Trace;
+use crate::{Access, Content, Machine};
 
 /// A step that was explored before.
 pub struct Sleeper<M: Machine> {
@@ -39,7 +43,7 @@ pub struct Phase {
     performed: u32,
     /// Which receives could take what it brings: those with lower numbers.
     limit: u32,
-    /// Whether something else has come to its mailbox before it was executed.
+    /// Whether something else has come to its mailbox, or was stored in its place, before it was executed.
     overtaken: bool,
 }
 
@@ -95,12 +99,13 @@ impl Phase {
             return if same { Fate::Redundant } else { Fate::Woken };
         };
         let arrival = own.arrival.as_ref().filter(|_| observers);
+        let stores = observers && is_store(machine, own);
         if self.performed == NONE {
             if x.action.actor == sleeper.actor {
                 if !same_choice(x.action.choice, sleeper.choice) {
                     return Fate::Woken;
                 }
-                if arrival.is_none() || !self.overtaken {
+                if (arrival.is_none() && !stores) || !self.overtaken {
                     return Fate::Redundant;
                 }
                 self.performed = x.at;
@@ -110,6 +115,9 @@ impl Phase {
             if conflict(machine, observers, (own, self.limit), (other, limit)) {
                 return Fate::Woken;
             }
+        }
+        if stores {
+            return self.pass_store(access(machine, other, own));
         }
         let Some(arrival) = arrival else { return Fate::Sleeps };
         self.overtaken |= other.mailbox() == Some(arrival.message.to);
@@ -128,6 +136,22 @@ impl Phase {
             self.limit = self.limit.min(flush.limit);
         }
         Fate::Sleeps
+    }
+}
+
+impl Phase {
+    /// Lets an event pass by a store.
+    fn pass_store(&mut self, access: Access) -> Fate {
+        if self.performed == NONE {
+            debug_assert!(access != Access::Observes, "who looks at what a sleeper will store conflicts with it");
+            self.overtaken |= access == Access::Overwrites;
+            return Fate::Sleeps;
+        }
+        match access {
+            Access::Apart => Fate::Sleeps,
+            Access::Overwrites => Fate::Redundant,
+            Access::Observes => Fate::Woken,
+        }
     }
 }
 

@@ -49,7 +49,7 @@ fn problem(program: &Program, delivery: Delivery, observers: bool, limit: usize)
 }
 
 fn agree(flavour: Flavour, delivery: Delivery, observers: bool, programs: u64) {
-    let limit = 1200;
+    let limit = 1400;
     let from: u64 = std::env::var("SELVEDGE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let more: u64 = std::env::var("SELVEDGE_MORE").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let mut told = 0;
@@ -95,6 +95,17 @@ fn signals_with_observers() {
 fn signals_without_observers_and_in_fifo_order() {
     agree(Flavour::Signals, Delivery::Instant, false, 250);
     agree(Flavour::Signals, Delivery::Fifo, true, 250);
+}
+
+#[test]
+fn shared_counters_with_observers() {
+    agree(Flavour::Shared, Delivery::Instant, true, 600);
+}
+
+#[test]
+fn shared_counters_without_observers_and_in_fifo_order() {
+    agree(Flavour::Shared, Delivery::Instant, false, 250);
+    agree(Flavour::Shared, Delivery::Fifo, true, 250);
 }
 
 #[test]

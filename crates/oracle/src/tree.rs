@@ -9,7 +9,7 @@
 //! The value of a term is computed here once more, by other code than the verifier's.
 
 use crate::generate::Rng;
-use selvedge_impact::art::{Node as ArtNode, NodeId};
+use selvedge_impact::art::{Label, Node as ArtNode, NodeId};
 use selvedge_impact::program::{Place, ThreadId, TransitionData, TransitionId};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::term::{ArrayBase, Node, Op, Symbol, Term, Terms};
@@ -48,6 +48,10 @@ impl Tree<'_> {
         &self.verifier.art.nodes[node]
     }
 
+    fn label(&self, node: NodeId) -> &Label {
+        &self.ivr.labels[node]
+    }
+
     fn terms(&self) -> &Terms {
         &self.verifier.program.terms
     }
@@ -57,7 +61,7 @@ impl Tree<'_> {
     }
 
     fn is_false(&self, node: NodeId) -> bool {
-        self.node(node).label.iter().any(|&term| *self.terms().node(term) == Node::Const(0))
+        self.label(node).iter().any(|&term| *self.terms().node(term) == Node::Const(0))
     }
 
     fn transition(&self, id: TransitionId) -> &TransitionData {
@@ -100,9 +104,9 @@ impl Tree<'_> {
             return Err("the root is not part of it".to_owned());
         }
         for node in self.nodes() {
-            if let Some(by) = self.node(node).covered_by {
+            if let Some(by) = self.ivr.covered_by[node] {
                 let other = self.node(by);
-                if !self.ivr.nodes[by] || self.is_false(by) || other.covered_by.is_some() || self.node(node).unfairly {
+                if !self.ivr.nodes[by] || self.is_false(by) || self.ivr.covered_by[by].is_some() {
                     return Err(format!("{node} is covered by {by}, which leads nowhere"));
                 }
                 if other.locations != self.node(node).locations {
@@ -180,7 +184,7 @@ impl Tree<'_> {
     }
 
     fn successors(&self, node: NodeId, without: ThreadId) -> Vec<NodeId> {
-        if let Some(by) = self.node(node).covered_by {
+        if let Some(by) = self.ivr.covered_by[node] {
             return vec![by];
         }
         let threads = self.ivr.permitted[node].iter().filter(|&thread| thread != without);
@@ -199,10 +203,10 @@ impl Tree<'_> {
                 break;
             }
             met.push((node, state.clone()));
-            if let Some(&wrong) = self.node(node).label.iter().find(|&&term| self.value(&state, term) != 1) {
+            if let Some(&wrong) = self.label(node).iter().find(|&&term| self.value(&state, term) != 1) {
                 return Err(format!("`{}` does not hold at {node}", self.terms().text(wrong)));
             }
-            if let Some(by) = self.node(node).covered_by {
+            if let Some(by) = self.ivr.covered_by[node] {
                 if seen.insert((by, state.clone())) {
                     todo.push_back((by, state));
                 }
@@ -245,10 +249,10 @@ impl Tree<'_> {
             let own: Vec<&Concrete> = reached.iter().filter(|(n, _)| *n == node).map(|(_, s)| s).take(5).collect();
             for _ in 0..SAMPLES {
                 let state = self.random(&mut rng, &own);
-                if self.node(node).label.iter().any(|&term| self.value(&state, term) != 1) {
+                if self.label(node).iter().any(|&term| self.value(&state, term) != 1) {
                     continue;
                 }
-                if let Some(by) = self.node(node).covered_by {
+                if let Some(by) = self.ivr.covered_by[node] {
                     self.holds(by, &state, &format!("the covering of {node}"))?;
                     continue;
                 }
@@ -262,7 +266,7 @@ impl Tree<'_> {
     }
 
     fn holds(&self, node: NodeId, state: &Concrete, by: &str) -> Result<(), String> {
-        match self.node(node).label.iter().find(|&&term| self.value(state, term) != 1) {
+        match self.label(node).iter().find(|&&term| self.value(state, term) != 1) {
             None => Ok(()),
             Some(&wrong) => Err(format!("`{}` does not hold at {node} by {by}", self.terms().text(wrong))),
         }

@@ -70,6 +70,50 @@ fn order_behind_the_first_message_is_not_observed() {
     }
 }
 
+/// Table 1 of the paper, with places of the shared table for variables: who writes last, n; nobody reads, 1.
+#[test]
+fn table_1_lastwrite() {
+    for (n, plain) in [(2, 2), (3, 6)] {
+        let joined = "  receive tag 1\n".repeat(n);
+        for (reads, observers) in [("  r1 = get c0\n", n), ("", 1)] {
+            // All messages are taken, and who sent them is not seen: but their order is.
+            let text = format!(
+                "body b0\n  r0 = set me\n{}{joined}{reads}body b1\n  put c0 me\n  send r0 1 me\n",
+                spawns(n, "b1")
+            );
+            let orders = plain;
+            count(&text, plain * orders, orders * observers);
+        }
+    }
+}
+
+/// Table 1 of the paper: n writers and one reader have n * 2^(n-1) + 1 classes.
+#[test]
+fn table_1_floating_read() {
+    for (n, plain, observers) in [(1, 2, 2), (2, 6, 5), (3, 24, 13), (4, 120, 33)] {
+        let text = format!("body b0\n{}  r1 = get c0\nbody b1\n  put c0 me\n", spawns(n, "b1"));
+        count(&text, plain, observers);
+        let text = format!("body b0\n{}  r1 = scan\nbody b1\n  put c0 me\n", spawns(n, "b1"));
+        count(&text, plain, observers);
+    }
+}
+
+/// An operation that writes several places is ordered with everything, but what it hides nobody sees.
+#[test]
+fn stores_that_are_hidden_are_not_ordered() {
+    let text = |last: &str| {
+        format!(
+            "body b0\n  r0 = set me\n  r1 = spawn b1\n  put c0 1\n  receive tag 1\n{last}body b1\n  put c0 2\n  send r0 1 0\n"
+        )
+    };
+    count(&text(""), 2, 1);
+    count(&text("  fill 0\n  r1 = get c0\n"), 2, 1);
+    count(&text("  put c0 0\n  r1 = get c0\n"), 2, 1);
+    count(&text("  bump c0\n"), 2, 2);
+    count(&text("  r1 = get c0\n"), 2, 2);
+    count(&text("  r1 = get c1\n"), 2, 1);
+}
+
 #[test]
 fn first_message_or_timeout_has_4_and_3_classes() {
     let text = format!("body b0\n  r0 = set me\n{}  receive any | timeout\nbody b1\n  send r0 1 me\n", spawns(2, "b1"));

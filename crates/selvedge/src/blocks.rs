@@ -13,11 +13,13 @@
 #![allow(unsafe_code)]
 
 use crate::runtime;
+use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::ops::{Deref, DerefMut};
 
 /// An allocator that notes what the threads of a model allocate; for all else it is the one that it is made of.
@@ -113,6 +115,21 @@ pub(crate) fn quiet<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Whether [`Tracking`] is the program's allocator; asked on a model's stack.
+pub(crate) fn is_installed() -> bool {
+    // Nobody else allocates such a block, so that others are known by the same numbers in runs in which this is not asked.
+    let layout = Layout::from_size_align(8191, 1).expect("it is not too large");
+    // SAFETY: the layout has a size, and the block is freed with the same one.
+    unsafe {
+        let block = std::hint::black_box(std::alloc::alloc(layout));
+        let found = with(|blocks| blocks.find(block.addr()).is_some()).unwrap_or(false);
+        if !block.is_null() {
+            std::alloc::dealloc(block, layout);
+        }
+        found
+    }
+}
+
 /// A run starts. A thread may have been abandoned while it was quiet.
 pub(crate) fn loud() {
     QUIET.set(0);
@@ -165,6 +182,8 @@ pub(crate) struct Blocks {
     kept: Vec<(usize, Layout)>,
     /// The engine's time.
     pub now: u32,
+    /// How many bytes runs have not freed.
+    pub leaked: usize,
 }
 
 /// So many are looked at one by one.
@@ -233,6 +252,26 @@ impl Blocks {
         self.position(at).map(|n| &self.blocks[n])
     }
 
+    /// A number that is another one after something was written to the blocks that live, or one was allocated or freed.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        for block in self.blocks.iter().filter(|block| !block.freed) {
+            let (at, words) = (block.at, block.id.size / 8);
+            hasher.write_usize(at);
+            for n in 0..words {
+                let word = std::ptr::with_exposed_provenance::<u64>(at + 8 * n);
+                // SAFETY: the block lives. It may be aligned less than a word, and no reference to it is in use: nobody runs.
+                hasher.write_u64(unsafe { word.read_unaligned() });
+            }
+            for n in 8 * words..block.id.size {
+                let byte = std::ptr::with_exposed_provenance::<u8>(at + n);
+                // SAFETY: as above.
+                hasher.write_u8(unsafe { byte.read_volatile() });
+            }
+        }
+        hasher.finish()
+    }
+
     /// Whether something was freed in this run.
     pub fn has_freed(&self) -> bool {
         !self.kept.is_empty()
@@ -240,10 +279,12 @@ impl Blocks {
 
     /// A run starts: gives back what the last one has freed.
     pub fn new_run(&mut self) {
+        let left: usize = self.blocks.iter().filter(|block| !block.freed).map(|block| block.id.size).sum();
         self.blocks.clear();
         self.index.clear();
         self.counts.iter_mut().for_each(Vec::clear);
         self.now = 0;
+        self.leaked += left;
         for (at, layout) in self.kept.drain(..) {
             // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
@@ -256,20 +297,28 @@ impl Blocks {
 pub(crate) struct Installed(*mut Blocks);
 
 impl Installed {
-    /// From now on the allocator notes what the model's threads allocate.
+    /// Blocks that the allocator does not know of yet.
     pub fn new() -> Installed {
-        let blocks = Box::into_raw(Box::<Blocks>::default());
-        BLOCKS.set(blocks);
-        Installed(blocks)
+        Installed(Box::into_raw(Box::<Blocks>::default()))
+    }
+
+    /// From now on the allocator notes what the model's threads allocate.
+    pub fn install(&self) {
+        BLOCKS.set(self.0);
+    }
+
+    /// From now on it does not.
+    pub fn uninstall(&mut self) {
+        BLOCKS.set(std::ptr::null_mut());
+        self.new_run();
     }
 }
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        BLOCKS.set(std::ptr::null_mut());
+        self.uninstall();
         // SAFETY: it comes from `Box::into_raw`, and the allocator does not know it any more.
-        let mut blocks = unsafe { Box::from_raw(self.0) };
-        blocks.new_run();
+        drop(unsafe { Box::from_raw(self.0) });
     }
 }
 

@@ -32,14 +32,15 @@ pub struct Builder {
     pub max_permutations: Option<usize>,
     /// Ends the exploration after this time. `LOOM_MAX_DURATION`, in seconds.
     pub max_duration: Option<Duration>,
-    /// Not used: everything is explored, however many preemptions it takes. `LOOM_MAX_PREEMPTIONS`.
+    /// Not used: everything is explored, however many preemptions it takes ([`Stats::ignored`] says so).
+    /// `LOOM_MAX_PREEMPTIONS`.
     pub preemption_bound: Option<usize>,
     /// An execution that fails is written to this file; and one that is found in it, of the same model, is run before all
     /// others. `LOOM_CHECKPOINT_FILE`.
     pub checkpoint_file: Option<PathBuf>,
     /// Not used: explorations are not stored. `LOOM_CHECKPOINT_INTERVAL`.
     pub checkpoint_interval: usize,
-    /// Not used: exploration starts at the start.
+    /// Not used: exploration starts at the start ([`Stats::ignored`] says so).
     pub expect_explicit_explore: bool,
     /// Not used: the places of operations are always known. `LOOM_LOCATION`.
     pub location: bool,
@@ -76,6 +77,11 @@ pub struct Stats {
     pub replay: Option<String>,
     /// What was not explored, in words; empty if everything was.
     pub not_covered: Vec<String>,
+    /// How many bytes executions have allocated and not freed. Destructors of an execution that is given up in the middle
+    /// (blocked ones among them) do not run, since nobody could say what the operations in them would find.
+    pub leaked: u64,
+    /// Settings that were made and have no effect, in words: everything is explored all the same.
+    pub ignored: Vec<String>,
 }
 
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -136,6 +142,9 @@ impl Builder {
         for what in &stats.not_covered {
             eprintln!("selvedge: not everything was explored: {what}");
         }
+        for what in stats.ignored.iter().filter(|_| self.log) {
+            eprintln!("selvedge: {what}");
+        }
         if self.log {
             let Stats { complete, blocked, spurious, duration, .. } = stats;
             eprintln!("selvedge: {complete} executions, {blocked} blocked, {spurious} spurious, {duration:?}");
@@ -151,6 +160,20 @@ impl Builder {
         self.explore_at(Arc::new(f), Location::caller())
     }
 
+    /// Settings that have no effect here.
+    fn ignored(&self) -> Vec<String> {
+        let mut ignored = Vec::new();
+        if let Some(bound) = self.preemption_bound {
+            ignored.push(format!(
+                "`preemption_bound` is {bound}, and is not used: executions were explored however many preemptions they take"
+            ));
+        }
+        if self.expect_explicit_explore {
+            ignored.push("`expect_explicit_explore` is not used: everything was explored from the start".to_owned());
+        }
+        ignored
+    }
+
     fn explore_at(&self, body: crate::machine::Body, at: At) -> Stats {
         if runtime::is_spoiled() {
             let this = self.clone();
@@ -161,6 +184,7 @@ impl Builder {
         let started = Instant::now();
         let mut stats = pass::run(self, &body, at);
         stats.duration = started.elapsed();
+        stats.ignored = self.ignored();
         if let (Some(file), Some(replay)) = (&self.checkpoint_file, &stats.replay)
             && let Err(error) = std::fs::write(file, replay)
         {

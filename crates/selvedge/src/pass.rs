@@ -10,6 +10,7 @@ use crate::report;
 use crate::runtime::{self, At, Running};
 use crate::shared::Config;
 use crate::table::table;
+use crate::update::Updates;
 use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
@@ -26,6 +27,10 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
     if stats.failure.is_none() {
         stats = all(builder, body, at);
     }
+    stats.leaked = runtime::shared(|shared| {
+        shared.new_run();
+        shared.blocks.leaked as u64
+    });
     drop(running);
     stats
 }
@@ -48,9 +53,13 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
     runtime::shared(|shared| {
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
+        shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
     });
     let result = replay(body, &recorded);
-    runtime::shared(|shared| shared.config.spurious = false);
+    runtime::shared(|shared| {
+        shared.config.spurious = false;
+        shared.config.updates = Updates::default();
+    });
     let replay = match result {
         Ok(replay) => replay,
         Err(error) => {
@@ -131,7 +140,10 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
             Engine::Graph => {
                 let (model, limits) = (builder.memory_model, limits.clone());
                 let options = selvedge_graph::Options { model, reductions: selvedge_graph::Reductions::ALL, limits };
-                selvedge_graph::explore_with(machine, &options, line, None)
+                let mut storage = runtime::shared(|shared| std::mem::take(&mut shared.storage));
+                let result = selvedge_graph::explore_in(machine, &options, line, None, &mut storage);
+                runtime::shared(|shared| shared.storage = storage);
+                result
             }
         };
         // What was explored does not count if something has to be done otherwise from the start.

@@ -7,6 +7,7 @@
 
 use crate::runtime::At;
 use crate::shared::Config;
+use crate::update::Updates;
 use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
 use std::fmt::Write;
 
@@ -18,6 +19,8 @@ pub(crate) struct Recorded {
     /// Whether exchanges fail and waits end for no reason, and whether every `Arc` is counted.
     pub spurious: bool,
     pub count_arcs: bool,
+    /// Whether attempts of `fetch_update` are made one by one.
+    pub one_by_one: bool,
     pub schedule: Schedule,
 }
 
@@ -29,14 +32,16 @@ pub(crate) fn model_at(at: At) -> String {
 impl Recorded {
     /// An execution of a model that was run with this.
     pub fn new(at: At, config: Config, schedule: Schedule) -> Recorded {
-        Recorded { model: model_at(at), spurious: config.spurious, count_arcs: config.count_arcs, schedule }
+        let Config { spurious, count_arcs, updates, .. } = config;
+        Recorded { model: model_at(at), spurious, count_arcs, one_by_one: updates == Updates::OneByOne, schedule }
     }
 
     /// As text.
     pub fn write(&self) -> String {
         let Schedule { threads, steps, links } = &self.schedule;
         let flag = |set: bool, name: char| if set { name } else { '-' };
-        let flags = [flag(self.spurious, 's'), flag(self.count_arcs, 'c'), flag(links.is_some(), 'w')];
+        let weak = links.is_some();
+        let flags = [flag(self.spurious, 's'), flag(self.count_arcs, 'c'), flag(self.one_by_one, 'u'), flag(weak, 'w')];
         let paths: Vec<String> = threads.iter().map(|path| write_path(path)).collect();
         let mut text = format!("{};{};{};", self.model, String::from_iter(flags), paths.join("/"));
         let words = steps.iter().enumerate().map(|(n, step)| {
@@ -66,7 +71,7 @@ impl Recorded {
         // A model that fails before its first operation has neither threads nor steps.
         let paths = paths.split('/').filter(|path| !path.is_empty());
         let threads: Vec<Vec<u32>> = paths.map(read_path).collect::<Option<_>>()?;
-        if model.is_empty() || flags.len() != 3 {
+        if model.is_empty() || flags.len() != 4 {
             return None;
         }
         let (mut made, mut links) = (Vec::new(), Vec::new());
@@ -85,6 +90,7 @@ impl Recorded {
             model: model.to_owned(),
             spurious: flags.contains('s'),
             count_arcs: flags.contains('c'),
+            one_by_one: flags.contains('u'),
             schedule: Schedule { threads, steps: made, links: weak },
         })
     }
@@ -148,7 +154,7 @@ mod tests {
             let threads = vec![vec![], vec![0], vec![0, 2]];
             let schedule = Schedule { threads, steps: steps.clone(), links };
             let model = "tests/a;b.rs:3:4".to_owned();
-            let recorded = Recorded { model, spurious: true, count_arcs: false, schedule };
+            let recorded = Recorded { model, spurious: true, count_arcs: false, one_by_one: true, schedule };
             assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
         }
     }
@@ -156,15 +162,22 @@ mod tests {
     #[test]
     fn an_execution_without_steps_can_be_written() {
         let (model, schedule) = ("m".to_owned(), Schedule::default());
-        let recorded = Recorded { model, spurious: false, count_arcs: true, schedule };
+        let recorded = Recorded { model, spurious: false, count_arcs: true, one_by_one: false, schedule };
         assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
     }
 
     #[test]
     fn other_texts_are_refused() {
-        for text in
-            ["", ";;;", "x;---;-;0x", "x;---;-;7", "x;---;q;0", "x;---;-;0*99999999999", "x;--w;-;0r", "x;---;-;é"]
-        {
+        for text in [
+            "",
+            ";;;",
+            "x;----;-;0x",
+            "x;----;-;7",
+            "x;----;q;0",
+            "x;----;-;0*99999999999",
+            "x;---w;-;0r",
+            "x;----;-;é",
+        ] {
             assert_eq!(Recorded::read(text), None, "{text}");
         }
     }

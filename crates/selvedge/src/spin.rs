@@ -24,8 +24,14 @@
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
 //! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle. Stacks are
 //! compared byte by byte: two states may be taken for different because of what was left over somewhere, and the
-//! thread then makes an iteration more. What this does not see is a count that a loop keeps on the heap, outside of
-//! the objects of this library: a loop that gives up because of such a count has to be written without `spin_loop`.
+//! thread then makes an iteration more.
+//!
+//! A thread may count on the heap, too. So memory that the model has allocated is compared before and after every step
+//! that a thread makes in what could be a cycle (`blocks.rs`): if the step has changed something, the cycle is not pure.
+//! What others change in the meantime does not count. What this does not see is a change of memory from outside of the
+//! model: of a `static` of `std`'s types, of a thread-local variable of `std`, of what the model's closure has captured.
+//! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
+//! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
 use selvedge_machine::{Access, Op, Outcome, truncate};
 
@@ -49,6 +55,12 @@ impl Spin {
     /// The thread has changed something.
     pub fn changed(&mut self) {
         self.states.clear();
+    }
+
+    /// Whether the thread may be in a cycle: what it changes has to be watched.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        !self.states.is_empty()
     }
 
     /// Whether the thread comes back to a state in which it has been.

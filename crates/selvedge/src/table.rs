@@ -2,7 +2,7 @@
 
 use crate::report::{name, operation, value};
 use selvedge_ir::Order;
-use selvedge_machine::schedule::{EventRecord, Replay, Source};
+use selvedge_machine::schedule::{EventRecord, Replay, Source, ThreadEnd};
 use selvedge_machine::{Access, Op, Purpose, Status};
 use std::fmt::Write;
 
@@ -27,8 +27,64 @@ pub(crate) fn table(replay: &Replay) -> String {
             _ => continue,
         };
         let _ = writeln!(text, "  {} {waits}", end.name);
+        for line in again_and_again(&replay.events, end) {
+            let _ = writeln!(text, "    again and again: {line}");
+        }
     }
     text
+}
+
+/// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, each once.
+fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
+    if let (Status::Ready, Some((Op::Access(access), _))) = (end.status, &end.waiting) {
+        let waits = access.purpose == Purpose::Data && access.until.is_some();
+        let value = |source| match source {
+            Source::Initial => None,
+            Source::Step(n) => events[n].done.new,
+        };
+        let now = last_write(events, access);
+        return waits.then(|| read_in_words(events, access, value(now), now)).into_iter().collect();
+    }
+    if end.spins.is_none() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    for (n, event) in events.iter().enumerate().rev().filter(|(_, event)| event.thread == end.thread) {
+        match &event.op {
+            Op::Fence { .. } => {}
+            Op::Access(access) if access.reads() && event.done.new.is_none_or(|new| new == event.done.old) => {
+                let what = read_in_words(events, access, Some(event.done.old), source(events, n, access));
+                let line = format!("{}: {what}", event.site.span);
+                lines.retain(|other| *other != line);
+                lines.push(line);
+            }
+            _ => break,
+        }
+    }
+    lines.reverse();
+    lines
+}
+
+/// A read, its value and who wrote that.
+fn read_in_words(events: &[EventRecord], access: &Access, found: Option<u64>, from: Source) -> String {
+    let found = found.map_or(String::new(), |found| format!(" -> {}", value(access, found)));
+    let from = match from {
+        Source::Initial => "its first value".to_owned(),
+        Source::Step(n) => {
+            let writer = &events[n];
+            format!("from step {}, {} at {}", n + 1, name(writer.thread), writer.site.span)
+        }
+    };
+    format!("{}{found} ({from})", operation(&Op::Access(*access)))
+}
+
+/// The coherence-last write to what an access is to.
+fn last_write(events: &[EventRecord], access: &Access) -> Source {
+    let writes = events.iter().enumerate().filter(|(_, event)| {
+        matches!(&event.op, Op::Access(other) if other.addr == access.addr) && event.done.new.is_some()
+    });
+    // In an interleaving there are no places, and the last one is the last.
+    writes.max_by_key(|(n, event)| (event.link.place, *n)).map_or(Source::Initial, |(n, _)| Source::Step(n))
 }
 
 fn row(events: &[EventRecord], n: usize, event: &EventRecord) -> [String; 4] {

@@ -306,3 +306,30 @@ fn operations_outside_of_models_say_so() {
         assert!(message.contains("inside `selvedge::model` only"), "{what}: {message}");
     }
 }
+
+#[test]
+fn settings_without_effect_are_named() {
+    let mut builder = Builder::new();
+    assert_eq!(builder.explore(|| ()).ignored, [""; 0]);
+    builder.preemption_bound = Some(3);
+    builder.expect_explicit_explore = true;
+    let ignored = builder.explore(|| ()).ignored;
+    assert!(ignored[0].contains("`preemption_bound` is 3, and is not used"), "{ignored:?}");
+    assert!(ignored[1].contains("`expect_explicit_explore` is not used"), "{ignored:?}");
+}
+
+#[test]
+fn what_executions_leak_that_are_given_up_is_counted() {
+    let model = |holds: fn(usize) -> bool| {
+        explore(move || {
+            let numbers = vec![0u64; 1000];
+            selvedge::assume(holds(selvedge::nondet(0..4usize)));
+            drop(numbers);
+        })
+    };
+    let all = model(|_| true);
+    assert_eq!((all.complete, all.leaked), (4, 0));
+    let one = model(|n| n == 2);
+    assert_eq!((one.complete, one.blocked), (1, 3));
+    assert!((24_000..25_000).contains(&one.leaked), "{}", one.leaked);
+}

@@ -1,7 +1,7 @@
 //! Loops that wait for others.
 
 use selvedge::hint;
-use selvedge::model::{Builder, Stats};
+use selvedge::model::{Builder, Engine, Stats};
 use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
@@ -117,6 +117,74 @@ fn a_lock_that_is_never_released_is_a_livelock() {
     });
     let failure = stats.failure.expect("one of them spins forever");
     assert!(failure.contains("livelock") && failure.contains("spinning.rs"), "{failure}");
+    // Which value it finds, and who has put it there.
+    let seen = failure.lines().find(|line| line.contains("again and again")).expect("what the thread sees");
+    assert!(seen.contains("spinning.rs:") && seen.contains("-> true (from step "), "{failure}");
+}
+
+#[test]
+fn a_livelock_is_reported_with_all_that_the_loop_reads() {
+    for engine in [Engine::Graph, Engine::Trace] {
+        let mut builder = Builder::new();
+        builder.engine = engine;
+        let stats = builder.explore(|| {
+            let shared = Arc::new((AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(4)));
+            let other = Arc::clone(&shared);
+            let handle = thread::Builder::new().name("writer".to_owned());
+            let handle = handle.spawn(move || other.0.store(2, Release)).unwrap();
+            while shared.0.load(Acquire) < 3 && !shared.1.load(Acquire) {
+                hint::spin_loop();
+            }
+            shared.2.load(Acquire);
+            handle.join().unwrap();
+        });
+        let failure = stats.failure.expect("it waits for more than there will be");
+        let seen: Vec<&str> = failure.lines().filter(|line| line.contains("again and again")).collect();
+        let [first, second] = seen[..] else { panic!("{failure}") };
+        assert!(first.contains("AtomicUsize") && first.contains("-> 2 (from step "), "{failure}");
+        assert!(first.contains("writer at crates/selvedge/tests/spinning.rs:"), "{failure}");
+        assert!(second.contains("AtomicBool") && second.contains("-> false (its first value)"), "{failure}");
+    }
+}
+
+/// How far a loop gets that counts its rounds on the heap.
+#[test]
+fn a_loop_that_counts_its_iterations_on_the_heap_gives_up() {
+    let reached = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+    let noted = std::sync::Arc::clone(&reached);
+    passes(move || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let handle = thread::spawn(move || other.store(true, Release));
+        let round = Box::new(std::cell::Cell::new(0));
+        while round.get() < 4 && !flag.load(Acquire) {
+            round.set(round.get() + 1);
+            hint::spin_loop();
+        }
+        noted.lock().unwrap().insert(round.get());
+        handle.join().unwrap();
+    });
+    assert_eq!(*reached.lock().unwrap(), [0, 1, 2, 3, 4].into());
+}
+
+/// Somebody else changes memory of the model while a thread spins: that is no progress of the thread.
+#[test]
+fn what_others_do_with_their_memory_is_no_reason_to_go_on() {
+    let stats = passes(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let handle = thread::spawn(move || {
+            let mut numbers = vec![1];
+            numbers.push(usize::from(other.load(Relaxed)));
+            other.store(true, Release);
+            numbers.len()
+        });
+        while !flag.load(Acquire) {
+            hint::spin_loop();
+        }
+        assert_eq!(handle.join().unwrap(), 2);
+    });
+    assert_eq!(stats.complete, 2);
 }
 
 /// How far a loop gets that gives up after some iterations.

@@ -178,7 +178,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for &e in graph.thread(thread).iter().rev() {
             let event = graph.event(e);
             match event.kind {
-                Kind::Read | Kind::Fence => {}
+                Kind::Read | Kind::Fence if !event.phantom => {}
                 Kind::Turn if !matches!(event.turn, Turn::Waits | Turn::Later) => return Some(e),
                 _ => return None,
             }

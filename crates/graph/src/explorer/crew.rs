@@ -36,7 +36,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         }
         let Some(names) = translation(&places, |place| self.known_location(place)) else { return false };
         for (name, habits) in names.iter().zip(habits) {
-            self.habits[name.index()].merge(habits);
+            self.note(*name, |own| own.merge(habits));
         }
         if names.iter().enumerate().any(|(n, name)| name.index() != n) {
             frame.graph.rename_locations(&names);
@@ -64,7 +64,11 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let graphs = self.session.result.complete + self.session.result.blocked;
         // Whether a composite await is put off shows only when all else has been explored: that is for one worker.
         let stopped = self.budget.is_some_and(|budget| graphs >= budget) && self.composites.is_empty();
-        let known = self.runner.places.iter().zip(&self.habits);
-        stopped.then(|| known.map(|(&(addr, _), &habits)| (addr, habits)).collect())
+        stopped.then(|| self.known_habits().collect())
+    }
+
+    /// What is known of locations.
+    pub(crate) fn known_habits(&self) -> impl Iterator<Item = (Addr, Habits)> {
+        self.runner.places.iter().zip(&self.habits).map(|(&(addr, _), &habits)| (addr, habits))
     }
 }

@@ -7,9 +7,11 @@
 //! not read again in place then.
 //!
 //! In-place revisits are right if the writes of the location are ordered by program order and reads-from. Where they turn
-//! out not to be, the exploration starts again, and reads of that location are not read again in place.
+//! out not to be, the exploration starts again: if the memory model allows it, with stores to that location as exchanges
+//! (`store_as_exchange.rs`), which orders them; otherwise reads of that location are not read again in place.
 
 use super::{Explorer, Go, Todo};
+use crate::Reductions;
 use crate::event::{EventId, INIT, LocId};
 use crate::models::Model;
 use crate::request::Request;
@@ -29,8 +31,10 @@ pub(crate) struct Habits {
     pub awaited_rmw: bool,
     /// A read-modify-write that waited and another one have been let go by the same write.
     pub contended: bool,
-    /// Some of its writes are not ordered by program order and reads-from.
+    /// Some of its writes are not ordered by program order and reads-from, and cannot be.
     pub unordered: bool,
+    /// Some of its writes are not ordered by program order and reads-from, but would be if its stores were exchanges.
+    pub racing: bool,
     /// Some read of it is speculative.
     pub speculative: bool,
     /// Some read-modify-write of it does not confirm a speculative read.
@@ -42,10 +46,24 @@ pub(crate) struct Habits {
     pub irregular: bool,
 }
 
+/// How a location is treated. What was explored while it was treated otherwise counts no longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Treatment {
+    /// Whether reads could have been read again in place, and speculative reads treated as such, but are not.
+    given_up: [bool; 2],
+    /// Whether stores count as exchanges.
+    exchanges: bool,
+}
+
 impl Habits {
     /// Whether reads may be read again in place: only if writes are ordered.
     fn in_place(self) -> bool {
         !((self.awaited || self.speculative) && self.unordered) && !self.contended
+    }
+
+    /// Whether stores are treated as exchanges: only if that makes reads be read again in place that otherwise could not.
+    pub fn stores_as_exchanges(self) -> bool {
+        (self.awaited || self.speculative) && self.racing && !self.contended
     }
 
     /// Adds what others know.
@@ -53,12 +71,22 @@ impl Habits {
         self.plain |= other.plain;
         self.awaited |= other.awaited;
         self.unordered |= other.unordered;
+        self.racing |= other.racing;
         self.speculative |= other.speculative;
         self.irregular |= other.irregular;
         self.foreign |= other.foreign;
         self.busy |= other.busy;
         self.awaited_rmw |= other.awaited_rmw;
         self.contended |= other.contended;
+    }
+
+    /// How the location is treated.
+    pub fn treatment(self, reductions: Reductions) -> Treatment {
+        let speculates = !self.speculative || self.speculates();
+        Treatment {
+            given_up: [reductions.in_place && !self.in_place(), reductions.speculative && !speculates],
+            exchanges: reductions.in_place && self.stores_as_exchanges(),
+        }
     }
 
     /// Whether speculative reads are treated as such. The theorem does not know read-modify-writes that wait. Nor does it
@@ -78,15 +106,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
     pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
-        let before = self.given_up(loc);
+        let before = self.habits[loc.index()].treatment(self.options.reductions);
         change(&mut self.habits[loc.index()]);
-        let now = self.given_up(loc);
+        let now = self.habits[loc.index()].treatment(self.options.reductions);
         if before == now {
             return;
         }
         self.restart = true;
+        if before.given_up == now.given_up {
+            return;
+        }
         let object = self.name(loc);
-        let note = match before.0 == now.0 {
+        let note = match before.given_up[0] == now.given_up[0] {
             true => {
                 format!("speculative reads of {object} are explored like others: Definition 4 does not hold for it")
             }
@@ -98,13 +129,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if !self.session.result.notes.contains(&note) {
             self.session.result.notes.push(note);
         }
-    }
-
-    /// Whether reads of a location could have been read again in place, and speculative reads treated as such.
-    fn given_up(&self, loc: LocId) -> (bool, bool) {
-        let (reductions, habits) = (self.options.reductions, self.habits[loc.index()]);
-        let speculates = !habits.speculative || habits.speculates();
-        (reductions.in_place && !habits.in_place(), reductions.speculative && !speculates)
     }
 
     /// A location in the words of the program, if some thread stands at an access to it.

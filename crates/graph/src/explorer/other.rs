@@ -76,7 +76,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let places = &self.runner.places;
         let unordered = graph.ids().find(|&x| {
             let event = graph.event(x);
-            event.is_access() && within(places[event.loc.index()]) && !graph.hb(x, e)
+            event.is_access() && !event.phantom && within(places[event.loc.index()]) && !graph.hb(x, e)
         });
         if let Some(other) = unordered {
             let stop = ending::race_with_free(&mut self.runner, graph, other, e);

@@ -39,7 +39,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
             (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
         });
-        if request.reads() { self.read(thread, request, loc) } else { self.write(thread, request, loc, None) }
+        if request.reads() || self.stores_as_exchanges(loc) {
+            self.read(thread, request, loc)
+        } else {
+            self.write(thread, request, loc, None)
+        }
     }
 
     /// Whether an access can be performed at all.
@@ -99,11 +103,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         Stop::Unsupported(Box::new(Unsupported { feature, place: site.span }))
     }
 
-    /// Adds a read (line 14).
+    /// Adds a read (line 14), or the phantom read of a store that counts as an exchange.
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
-        let turn = self.open_turn(thread);
+        let turn = self.open_turn(thread).filter(|_| request.reads());
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
@@ -112,7 +116,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             loc,
             rf,
             base: rf,
-            locked: !matches!(access.kind, AccessKind::Load),
+            locked: request.reads() && !matches!(access.kind, AccessKind::Load),
+            phantom: !request.reads(),
             order: access.order,
             role: request.role,
             confirms: access.confirms,
@@ -214,6 +219,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// What follows from what a read reads.
     pub(super) fn has_read(&mut self, e: EventId, request: &Request) -> Result<Go, Over> {
+        if self.graph().event(e).phantom {
+            return Ok(Go::On);
+        }
         self.check_race(e)?;
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let event = *graph.event(e);

@@ -32,12 +32,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if access.speculative != Some(Speculation::IfNext) {
             return access.speculates(value, None);
         }
-        let machine = &mut self.runner.machine;
-        machine.mark();
-        let goes_on = machine.resume(thread, value).is_ok() && machine.status(thread) == Status::Ready;
-        let speculates = access.speculates(value, goes_on.then(|| machine.pending(thread)));
-        machine.undo();
-        speculates
+        let next = self.runner.machine.next_if(thread, value);
+        access.speculates(value, next.as_ref())
     }
 
     /// The speculative read of a thread that it has not confirmed yet.

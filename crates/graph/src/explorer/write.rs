@@ -10,7 +10,7 @@ use selvedge_machine::{Machine, ThreadId};
 use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
-    /// Adds a write (line 20). An exclusive one stands directly behind what its read reads from.
+    /// Adds a write (line 20). An exclusive one stands directly behind what its read, be it a phantom one, reads from.
     pub(super) fn write(
         &mut self,
         thread: ThreadId,
@@ -26,13 +26,17 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let exclusive = read.is_some();
         let (order, role) = (request.access.order, request.role);
         let draft = graph.draft(thread, Kind::Write);
-        let e = graph.add(Event { loc, value, exclusive, locked: exclusive, order, role, ..draft });
+        let locked = exclusive && request.reads();
+        let e = graph.add(Event { loc, value, exclusive, locked, order, role, ..draft });
         let rival = source.and_then(|source| graph.successor_rmw(loc, source));
         // Two read-modify-writes of one value: only a revisit of the other one makes sense.
         let limit = rival.filter(|&rival| rival != e).map(|rival| graph.event(rival).pred);
         if limit.is_none() {
             if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
-                self.note(loc, |habits| habits.unordered = true);
+                self.note_unordered(loc);
+                if self.restart {
+                    return Ok(Go::Back);
+                }
             }
             if read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
                 self.note(loc, |habits| habits.foreign = true);

@@ -20,6 +20,9 @@ use crate::graph::Graph;
 
 /// A memory model that is porf-acyclic, prefix-closed and extensible.
 pub trait Model {
+    /// Whether po ∪ rf ∪ co has no cycle, so that a store may be treated as an exchange.
+    const STORES_AS_EXCHANGES: bool = false;
+
     /// The first place of the coherence order of its location that a read may read from, or behind which a write may be
     /// placed. What the event reads from at present does not count.
     fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32;
@@ -73,17 +76,18 @@ impl Scratch {
     }
 }
 
-/// Visits what comes before an event by co and fr, and by rf if it counts.
+/// Visits what comes before an event by co and fr, and by rf if it counts. What phantom reads read says no more than co.
 fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) -> bool, scratch: &mut Scratch) {
     let event = graph.event(x);
     match event.kind {
+        Kind::Read if event.phantom => {}
         Kind::Read if event.rf.is_event() && rf_counts(event, event.rf) => scratch.visit(event.rf),
         Kind::Write => {
             let location = graph.location(event.loc);
             let previous = location.write_at(event.co - 1);
             scratch.visit(previous);
             for &r in &location.reads {
-                if graph.event(r).rf == previous {
+                if graph.event(r).rf == previous && !graph.event(r).phantom {
                     scratch.visit(r);
                 }
             }

@@ -11,6 +11,8 @@ use crate::graph::Graph;
 pub struct Sc;
 
 impl Model for Sc {
+    const STORES_AS_EXCHANGES: bool = true;
+
     fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32 {
         scratch.start(graph);
         scratch.visit(graph.event(e).pred);

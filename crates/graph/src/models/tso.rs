@@ -14,6 +14,8 @@ use selvedge_machine::ThreadId;
 pub struct Tso;
 
 impl Model for Tso {
+    const STORES_AS_EXCHANGES: bool = true;
+
     fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32 {
         scratch.start(graph);
         preserved(graph, e, scratch);
@@ -39,13 +41,14 @@ fn per_location(graph: &Graph, e: EventId) -> u32 {
 
 /// A write that a later read may overtake.
 fn is_delayed(event: &Event) -> bool {
-    event.is_write() && !event.exclusive && event.order != Order::SeqCst
+    event.is_write() && !event.locked && event.order != Order::SeqCst
 }
 
 /// An event that nothing later overtakes.
 fn is_strong(event: &Event) -> bool {
     match event.kind {
-        Kind::Read | Kind::Spawn | Kind::Join => true,
+        Kind::Read => !event.phantom,
+        Kind::Spawn | Kind::Join => true,
         Kind::Write => !is_delayed(event),
         Kind::Fence => event.order == Order::SeqCst,
         Kind::Choose | Kind::Free | Kind::Halt | Kind::Turn => false,
@@ -59,7 +62,7 @@ fn preserved(graph: &Graph, e: EventId, scratch: &mut Scratch) {
         // All that the thread has done: its last read does not stand for the writes before it.
         nearest(graph, event.other(), graph.thread(event.other()), false, scratch);
     }
-    let overtakes = event.is_read() && !event.locked;
+    let overtakes = event.is_read() && !event.locked && !event.phantom;
     nearest(graph, event.thread, &graph.thread(event.thread)[..event.index as usize - 1], overtakes, scratch);
 }
 

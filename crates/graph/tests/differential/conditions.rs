@@ -22,7 +22,7 @@ fn ends_with(program: &Program, full: &Full<'_>) -> End {
     let _ = machine.start();
     for &e in &full.graph.executed {
         let event = full.graph.event(e);
-        let old = if event.exclusive { full.graph.event(event.pred).value } else { event.value };
+        let old = if event.is_rmw_write() { full.graph.event(event.pred).value } else { event.value };
         let outcome = match event.kind {
             Kind::Read | Kind::Write => selvedge_graph::request::outcome(event.role, event.thread, old),
             Kind::Choose => event.value,

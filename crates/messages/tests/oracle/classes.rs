@@ -4,7 +4,7 @@
 //! events depend on each other, and the transitive closure of that. Nothing is shared with the engine but the meaning of
 //! single steps.
 
-use super::lang::{Model, Program};
+use super::lang::{COUNTERS, Deed, Model, Program};
 use selvedge_messages::act::{Act, Touch};
 use selvedge_messages::roster::{Actor, Role};
 use selvedge_messages::{Accepts, Content, Delivery, Machine, Message, Pid, System};
@@ -116,6 +116,21 @@ fn flushed(steps: &[Step], message: &Message<Model>) -> Option<u32> {
     steps.iter().find_map(|step| step.act.flush().filter(|flush| flush.monitor == *reference)).map(|flush| flush.limit)
 }
 
+/// Whether what a step has stored in a counter is there when somebody next does anything else than store.
+fn is_seen(steps: &[Step], store: usize, counter: usize) -> bool {
+    for step in &steps[store + 1..] {
+        match step.act.effect() {
+            Some((_, Deed::Reset)) => return false,
+            Some((_, Deed::ReadAll)) => return true,
+            Some((other, _)) if *other != counter => {}
+            Some((_, Deed::Store(_))) => return false,
+            Some(_) => return true,
+            None => {}
+        }
+    }
+    false
+}
+
 fn dependent(system: &System<Model>, steps: &[Step], observers: bool, i: usize, j: usize) -> bool {
     let (a, b) = (&steps[i].act, &steps[j].act);
     let owner = |act: &Act<Model>| act.arrival.as_ref().map(|arrival| arrival.message.to);
@@ -160,6 +175,11 @@ fn dependent(system: &System<Model>, steps: &[Step], observers: bool, i: usize, 
         })
     });
     let effects = match (a.effect(), b.effect()) {
+        (Some(x), Some(y)) if !observers => !system.machine.commute(x, y),
+        (Some(&(x, Deed::Store(_))), Some(&(y, Deed::Store(_)))) => x == y && is_seen(steps, j, y),
+        // One that stores what is there already still hides what others have stored.
+        (Some(&(x, Deed::Store(_))), Some(&(_, Deed::Reset)))
+        | (Some(&(_, Deed::Reset)), Some(&(x, Deed::Store(_)))) => x < COUNTERS,
         (Some(x), Some(y)) => !system.machine.commute(x, y),
         _ => false,
     };

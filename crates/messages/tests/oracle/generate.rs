@@ -1,6 +1,6 @@
 //! Random programs, and smaller ones.
 
-use super::lang::{DOWN, EXIT, Program, Stmt, Who};
+use super::lang::{COUNTERS, DOWN, Deed, EXIT, Program, Stmt, Who};
 
 /// A small generator of pseudo-random numbers (xorshift64*).
 pub struct Rng(u64);
@@ -31,16 +31,18 @@ pub enum Flavour {
     Signals,
     /// Also names, timers, queries, shared counters, aliases.
     Everything,
+    /// Sends, receives and shared counters.
+    Shared,
 }
 
 /// A random program.
 pub fn program(rng: &mut Rng, flavour: Flavour) -> Program {
     let processes = 2 + rng.below(3);
-    let longest = if flavour == Flavour::Messages { 4 } else { 3 };
+    let longest = if matches!(flavour, Flavour::Messages | Flavour::Shared) { 4 } else { 3 };
     let mut bodies: Vec<Vec<Stmt>> = (0..processes)
         .map(|_| (0..1 + rng.below(longest)).map(|_| statement(rng, flavour, processes, 0)).collect())
         .collect();
-    if flavour != Flavour::Messages && rng.one_in(3) {
+    if !matches!(flavour, Flavour::Messages | Flavour::Shared) && rng.one_in(3) {
         bodies[0].insert(0, Stmt::Trap(true));
     }
     Program { bodies }
@@ -70,14 +72,19 @@ fn statement(rng: &mut Rng, flavour: Flavour, processes: u64, depth: u32) -> Stm
         Flavour::Messages => 10,
         Flavour::Signals => 20,
         Flavour::Everything => 32,
+        Flavour::Shared => 24,
     };
-    match rng.below(kinds) {
+    let kind = match rng.below(kinds) {
+        10.. if flavour == Flavour::Shared => 29,
+        kind => kind,
+    };
+    match kind {
         0..=3 => Stmt::Send(if rng.one_in(2) { Who::Nth(0) } else { target }, tag),
         4..=6 => Stmt::Receive(mask(rng), rng.one_in(3)),
         7 if depth < 2 => Stmt::If(mask(rng), body(rng)),
         8 if depth < 1 => {
-            let monitor = flavour != Flavour::Messages && rng.one_in(2);
-            let link = flavour != Flavour::Messages && rng.one_in(2);
+            let monitor = !matches!(flavour, Flavour::Messages | Flavour::Shared) && rng.one_in(2);
+            let link = !matches!(flavour, Flavour::Messages | Flavour::Shared) && rng.one_in(2);
             Stmt::Spawn { link, monitor, body: body(rng) }
         }
         9 => Stmt::Choose(2),
@@ -102,7 +109,7 @@ fn statement(rng: &mut Rng, flavour: Flavour, processes: u64, depth: u32) -> Stm
         26 => Stmt::CancelTimer,
         27 => Stmt::QueueLength(target),
         28 => Stmt::Alive(target),
-        29 => Stmt::Shared(rng.below(4) as u8),
+        29 => Stmt::Shared(rng.below(COUNTERS as u64) as u8, deed(rng)),
         30 => {
             if rng.one_in(3) {
                 Stmt::Unalias
@@ -112,6 +119,18 @@ fn statement(rng: &mut Rng, flavour: Flavour, processes: u64, depth: u32) -> Stm
         }
         31 => Stmt::SendAlias(target, tag),
         _ => Stmt::Send(target, tag),
+    }
+}
+
+fn deed(rng: &mut Rng) -> Deed {
+    match rng.below(12) {
+        0..=4 => Deed::Store(rng.below(4) as u8),
+        5..=7 => Deed::Read,
+        8 => Deed::Add,
+        9 => Deed::Fetch,
+        10 => Deed::StoreNew(1 + rng.below(3) as u8),
+        _ if rng.one_in(2) => Deed::Reset,
+        _ => Deed::ReadAll,
     }
 }
 

@@ -3,8 +3,8 @@
 use selvedge_ir::EntityRef;
 use selvedge_machine::{SourceSpan, Stop};
 use selvedge_messages::{
-    Accepts, AliasEnd, Content, Info, Machine, Message, Name, Op, Outcome, Pid, Query, Reason, Ref, Sender, Status,
-    Target, first_process,
+    Accepts, Access, AliasEnd, Content, Info, Machine, Message, Name, Op, Outcome, Pid, Query, Reason, Ref, Sender,
+    Status, Target, first_process,
 };
 use std::collections::BTreeMap;
 
@@ -53,18 +53,39 @@ pub enum Stmt {
     CancelTimer,
     QueueLength(Who),
     Alive(Who),
-    /// Adds to (odd) or reads (even) a shared counter.
-    Shared(u8),
+    /// Does something with a shared counter.
+    Shared(u8, Deed),
     /// Makes an alias; sends it to nobody: others may use the first one of a process.
     Alias(bool),
     Unalias,
     SendAlias(Who, u8),
 }
 
+/// What can be done with a shared counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deed {
+    Read,
+    /// Adds one without looking.
+    Add,
+    /// Writes this, whatever was there.
+    Store(u8),
+    /// Adds one; what was there is seen.
+    Fetch,
+    /// Writes this if nothing but 0 was there; whether it was is seen.
+    StoreNew(u8),
+    /// Reads all counters.
+    ReadAll,
+    /// Writes 0 to all counters.
+    Reset,
+}
+
 /// Bits of what can be received.
 pub const EXIT: u8 = 16;
 pub const DOWN: u8 = 32;
 pub const TIMEOUT: u8 = 64;
+
+/// How many shared counters there are.
+pub const COUNTERS: usize = 2;
 
 /// The first process creates one process for each of `bodies[1..]`, and then runs `bodies[0]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,9 +123,11 @@ struct Proc {
 pub struct Model {
     program: Program,
     processes: Vec<Proc>,
-    counters: [u64; 2],
+    counters: [u64; COUNTERS],
+    /// What the newest shared operation has seen.
+    glimpse: Option<u64>,
     log: Vec<(Pid, Proc)>,
-    counters_log: Vec<[u64; 2]>,
+    counters_log: Vec<[u64; COUNTERS]>,
     marks: Vec<(usize, usize)>,
     paths: BTreeMap<Pid, Vec<u32>>,
 }
@@ -114,7 +137,8 @@ impl Model {
         Model {
             program,
             processes: Vec::new(),
-            counters: [0; 2],
+            counters: [0; COUNTERS],
+            glimpse: None,
             log: Vec::new(),
             counters_log: Vec::new(),
             marks: Vec::new(),
@@ -244,8 +268,8 @@ impl Model {
             },
             Stmt::QueueLength(of) => Op::Inspect { target: who(of), query: Query::QueueLength },
             Stmt::Alive(of) => Op::Inspect { target: who(of), query: Query::Alive },
-            Stmt::Shared(n) => {
-                process.body = vec![Stmt::Shared(n)];
+            Stmt::Shared(n, deed) => {
+                process.body = vec![Stmt::Shared(n, deed)];
                 Op::Shared
             }
             Stmt::Alias(reply) => {
@@ -291,8 +315,8 @@ impl Machine for Model {
     type Payload = u8;
     type Predicate = u8;
     type Reason = u8;
-    /// Which counter, and whether it is written.
-    type Effect = (usize, bool);
+    /// Which counter, and what was done. What failed was only a look.
+    type Effect = (usize, Deed);
 
     fn start(&mut self) -> Result<(), Stop> {
         let mut body = self.program.bodies[0].clone();
@@ -351,11 +375,7 @@ impl Machine for Model {
             Outcome::Info(info) => self.observe(pid, 1 << u8::from(info != Info::NoProcess), number(&info)),
             Outcome::Refused => self.observe(pid, 1, 4),
             Outcome::Done => {
-                if let (Op::Shared, Some(Stmt::Shared(n))) =
-                    (self.pending(pid), self.processes[pid.index()].body.first())
-                    && n % 2 == 0
-                {
-                    let value = self.counters[usize::from(n / 2) % 2];
+                if let (Op::Shared, Some(value)) = (self.pending(pid), self.glimpse) {
                     self.observe(pid, 1 << (value % 2), value);
                 }
             }
@@ -364,17 +384,36 @@ impl Machine for Model {
         Ok(())
     }
 
-    fn perform(&mut self, pid: Pid) -> (usize, bool) {
-        let Some(&Stmt::Shared(n)) = self.processes[pid.index()].body.first() else { unreachable!() };
-        let counter = usize::from(n / 2) % 2;
+    fn perform(&mut self, pid: Pid) -> (usize, Deed) {
+        let Some(&Stmt::Shared(n, deed)) = self.processes[pid.index()].body.first() else { unreachable!() };
+        let n = usize::from(n);
         self.counters_log.push(self.counters);
-        if n % 2 == 1 {
-            self.counters[counter] += 1;
+        let old = self.counters[n];
+        let mut done = deed;
+        self.glimpse = None;
+        match deed {
+            Deed::Read => self.glimpse = Some(old),
+            Deed::Add => self.counters[n] += 1,
+            Deed::Store(value) => self.counters[n] = value.into(),
+            Deed::Fetch => {
+                self.glimpse = Some(old);
+                self.counters[n] += 1;
+            }
+            Deed::StoreNew(value) => {
+                self.glimpse = Some(u64::from(old == 0));
+                if old == 0 {
+                    self.counters[n] = value.into();
+                } else {
+                    done = Deed::Read;
+                }
+            }
+            Deed::ReadAll => self.glimpse = Some(number(&self.counters)),
+            Deed::Reset => self.counters = [0; COUNTERS],
         }
-        (counter, n % 2 == 1)
+        (n, done)
     }
 
-    fn ended(&mut self, pid: Pid, reason: &Reason<u8>) -> Result<Option<(usize, bool)>, Stop> {
+    fn ended(&mut self, pid: Pid, reason: &Reason<u8>) -> Result<Option<(usize, Deed)>, Stop> {
         self.save(pid);
         self.processes[pid.index()].history.push(number(reason));
         self.processes[pid.index()].status = Status::Ended;
@@ -385,9 +424,27 @@ impl Machine for Model {
         mask & kind_of(&message.content) != 0
     }
 
-    /// Additions commute.
-    fn commute(&self, a: &(usize, bool), b: &(usize, bool)) -> bool {
-        a.0 != b.0 || a.1 == b.1
+    /// Additions commute; so do looks.
+    fn commute(&self, a: &(usize, Deed), b: &(usize, Deed)) -> bool {
+        use Deed::{Add, Read, ReadAll, Reset, Store};
+        let apart = a.0 != b.0 && ![a.1, b.1].iter().any(|deed| matches!(deed, ReadAll | Reset));
+        apart
+            || matches!((a.1, b.1), (Add, Add) | (Reset, Reset) | (Read | ReadAll, Read | ReadAll))
+            || a == b && matches!(a.1, Store(_))
+    }
+
+    fn is_store(&self, effect: &(usize, Deed)) -> bool {
+        matches!(effect.1, Deed::Store(_))
+    }
+
+    fn access(&self, later: &(usize, Deed), store: &(usize, Deed)) -> Access {
+        match later.1 {
+            Deed::Reset => Access::Overwrites,
+            Deed::ReadAll => Access::Observes,
+            _ if later.0 != store.0 => Access::Apart,
+            Deed::Store(_) => Access::Overwrites,
+            Deed::Read | Deed::Add | Deed::Fetch | Deed::StoreNew(_) => Access::Observes,
+        }
     }
 
     fn mark(&mut self) {

@@ -8,7 +8,7 @@ use super::program::{
 use selvedge_ir::EntityRef;
 use selvedge_machine::{SourceSpan, Stop, Violation, ViolationKind};
 use selvedge_messages::{
-    Accepts, AliasEnd, Content, Info, Machine, Message, Name, Op, Outcome, Pid, Reason, Ref, Status, Target,
+    Accepts, Access, AliasEnd, Content, Info, Machine, Message, Name, Op, Outcome, Pid, Reason, Ref, Status, Target,
     first_process,
 };
 use std::rc::Rc;
@@ -25,14 +25,18 @@ pub struct Payload {
 /// What an operation has done to the shared table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Read a place.
-    Read(Cell),
+    /// Found this in a place.
+    Read(Cell, Value),
     /// Written this to it.
     Write(Cell, Value),
     /// Added one, without looking.
     Add(Cell),
-    /// Read and written.
-    Exchange(Cell),
+    /// Found this, and written something else.
+    Exchange(Cell, Value),
+    /// Found these in all places.
+    Scan([Value; CELLS]),
+    /// Written this to all places.
+    Fill(Value),
     /// Written 0 to places, since a process has ended.
     Clear(Vec<Cell>),
     /// Made the process an owner: nobody else can tell.
@@ -42,7 +46,8 @@ pub enum Effect {
 impl Effect {
     fn touches(&self, cell: Cell) -> bool {
         match self {
-            Effect::Read(c) | Effect::Write(c, _) | Effect::Add(c) | Effect::Exchange(c) => *c == cell,
+            Effect::Read(c, _) | Effect::Write(c, _) | Effect::Add(c) | Effect::Exchange(c, _) => *c == cell,
+            Effect::Scan(_) | Effect::Fill(_) => true,
             Effect::Clear(cells) => cells.contains(&cell),
             Effect::Own => false,
         }
@@ -262,6 +267,7 @@ impl ActorMachine {
             Inst::Choose { alternatives, .. } => Op::Choose { alternatives },
             Inst::Inspect { target, query, .. } => Op::Inspect { target: self.pid(pid, target)?, query },
             Inst::Put { .. } | Inst::Get { .. } | Inst::Bump { .. } | Inst::Own { .. } => Op::Shared,
+            Inst::Fill { .. } | Inst::Scan { .. } => Op::Shared,
             Inst::Set { .. } | Inst::Skip { .. } | Inst::Back { .. } | Inst::Assert(_) | Inst::Check(_) => {
                 unreachable!("these are no Ops")
             }
@@ -415,14 +421,25 @@ impl Machine for ActorMachine {
             Some(Inst::Get { dst, cell }) => {
                 let value = self.state.table[cell.index()];
                 self.set(pid, Some(dst), value);
-                Effect::Read(cell)
+                Effect::Read(cell, value)
             }
             Some(Inst::Bump { dst, cell }) => {
                 let old = self.state.table[cell.index()];
                 let number = if let Value::Int(n) = old { n } else { 0 };
                 self.state.table[cell.index()] = Value::Int(number + 1);
                 self.set(pid, dst, old);
-                if dst.is_some() { Effect::Exchange(cell) } else { Effect::Add(cell) }
+                if dst.is_some() { Effect::Exchange(cell, old) } else { Effect::Add(cell) }
+            }
+            Some(Inst::Fill { value }) => {
+                let value = self.value(pid, value);
+                self.state.table = [value; CELLS];
+                Effect::Fill(value)
+            }
+            Some(Inst::Scan { dst }) => {
+                let table = self.state.table;
+                let found = table.iter().filter(|value| **value != Value::Int(0)).count();
+                self.set(pid, Some(dst), Value::Int(found as i64));
+                Effect::Scan(table)
             }
             Some(Inst::Own { cell }) => {
                 self.process_mut(pid).owns.push(cell);
@@ -458,12 +475,26 @@ impl Machine for ActorMachine {
         let both = |cell| !(a.touches(cell) && b.touches(cell));
         (0..CELLS).map(Cell::new).all(both)
             || match (a, b) {
-                (Effect::Read(_), Effect::Read(_)) | (Effect::Clear(_), Effect::Clear(_)) => true,
+                (Effect::Read(..) | Effect::Scan(_), Effect::Read(..) | Effect::Scan(_)) => true,
+                (Effect::Clear(_), Effect::Clear(_)) => true,
                 // A place that does not hold a number counts as 0, which does not depend on who adds first.
                 (Effect::Add(_), Effect::Add(_)) => true,
-                (Effect::Write(_, a), Effect::Write(_, b)) => a == b,
+                // Not so two writes of the same value to one place: with observers, the last of several writes counts.
+                (Effect::Fill(a), Effect::Fill(b)) => a == b,
                 _ => false,
             }
+    }
+
+    fn is_store(&self, effect: &Effect) -> bool {
+        matches!(effect, Effect::Write(..))
+    }
+
+    fn access(&self, later: &Effect, store: &Effect) -> Access {
+        match (later, store) {
+            (later, Effect::Write(cell, _)) if !later.touches(*cell) => Access::Apart,
+            (Effect::Write(..) | Effect::Fill(_) | Effect::Clear(_), _) => Access::Overwrites,
+            _ => Access::Observes,
+        }
     }
 
     fn mark(&mut self) {

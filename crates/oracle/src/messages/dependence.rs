@@ -5,7 +5,12 @@
 //! - both touch the same part of the state (`event.rs`), and one of them changes it. All that a process does changes its
 //!   course, and so do its creation and the signal that dooms it; the course thus orders creation before the first step,
 //!   and the deadly signal against every step of its target;
-//! - both are shared operations that do not commute, as the front end says;
+//! - both are shared operations, and
+//!   - [`Equivalence::Plain`]: they do not commute, as the front end says;
+//!   - [`Equivalence::Observers`]: they are stores of the same thing, and some operation found in it what `f` has stored; or
+//!     they are not, and do not commute, or one has to do with what the other has stored. So for every look at something,
+//!     it is known which store it found, and that the older ones came before that; the order of the others is open.
+//!     (Ibid., "Observers in Nidhugg".)
 //! - `e` brings what the receive or flush `f` takes (but not silently, see below);
 //! - `e` is a receive that timed out, and `f` brings something that it would have taken;
 //! - one counts the messages of a mailbox, and the other brings or takes one;
@@ -33,7 +38,7 @@
 use super::event::{Actor, Event, Part, SignalId, Touch};
 use super::naive::Naive;
 use selvedge_ir::EntityRef;
-use selvedge_messages::{Accepts, Machine, Sender};
+use selvedge_messages::{Accepts, Access, Machine, Sender};
 use std::collections::{BTreeMap, HashMap};
 
 /// A set of steps of one execution, a bit each.
@@ -64,7 +69,7 @@ pub fn happens_before<M: Machine>(run: &Naive<M>, equivalence: Equivalence) -> V
     let mut before: Vec<StepSet> = Vec::with_capacity(run.events.len());
     for (at, event) in run.events.iter().enumerate() {
         let direct = |&(n, earlier): &(usize, &Event<M>)| {
-            earlier.actor == event.actor || dependent(run, &taken, equivalence, (n, earlier), event)
+            earlier.actor == event.actor || dependent(run, &taken, equivalence, (n, earlier), (at, event))
         };
         let earlier = run.events[..at].iter().enumerate().filter(direct);
         before.push(earlier.fold(0, |set, (n, _)| set | before[n] | 1 << n));
@@ -130,7 +135,7 @@ fn dependent<M: Machine>(
     taken: &Taken<'_, M>,
     equivalence: Equivalence,
     (at, earlier): (usize, &Event<M>),
-    later: &Event<M>,
+    (then, later): (usize, &Event<M>),
 ) -> bool {
     let conflict = |(a, b): (&Touch<M>, &Touch<M>)| match (a, b) {
         (Touch::Write(a), Touch::Write(b) | Touch::Read(b)) | (Touch::Read(a), Touch::Write(b)) => a == b,
@@ -138,7 +143,10 @@ fn dependent<M: Machine>(
         | (Touch::Write(Part::Link(a, b)), Touch::ReadLinks(pid)) => pid == a || pid == b,
         (Touch::ReadHeard(pid), Touch::Write(Part::Heard(a, _)))
         | (Touch::Write(Part::Heard(a, _)), Touch::ReadHeard(pid)) => pid == a,
-        (Touch::Shared(a), Touch::Shared(b)) => !run.machine.commute(a, b),
+        (Touch::Shared(a), Touch::Shared(b)) => match equivalence {
+            Equivalence::Plain => !run.machine.commute(a, b),
+            Equivalence::Observers => shared(run, a, (then, b)),
+        },
         (Touch::Arrives(_, arrives), Touch::Takes(_, takes, _) | Touch::Flushes(_, takes)) => arrives == takes,
         (Touch::TimesOut(pid, accepts), Touch::Arrives(to, signal)) => {
             // If it was thrown away before, it could not have been received.
@@ -156,6 +164,27 @@ fn dependent<M: Machine>(
         _ => false,
     };
     earlier.touches.iter().any(|a| later.touches.iter().any(|b| conflict((a, b))))
+}
+
+/// Whether two shared operations, the second of them made at some step, are dependent with observers.
+fn shared<M: Machine>(run: &Naive<M>, a: &M::Effect, (at, b): (usize, &M::Effect)) -> bool {
+    let machine = &run.machine;
+    let stored =
+        |store: &M::Effect, by: &M::Effect| machine.is_store(store) && machine.access(by, store) != Access::Apart;
+    if machine.is_store(a) && stored(b, a) && stored(a, b) {
+        return is_found(run, at, b);
+    }
+    stored(a, b) || stored(b, a) || !machine.commute(a, b)
+}
+
+/// Whether some operation finds what was stored at some step.
+fn is_found<M: Machine>(run: &Naive<M>, at: usize, store: &M::Effect) -> bool {
+    let shared = |touch: &Touch<M>| match touch {
+        Touch::Shared(effect) => Some(run.machine.access(effect, store)),
+        _ => None,
+    };
+    let mut later = run.events[at + 1..].iter().flat_map(|event| event.touches.iter().filter_map(shared));
+    later.find(|access| *access != Access::Apart) == Some(Access::Observes)
 }
 
 /// Whether some receive could tell in which order two things arrived.

@@ -366,10 +366,12 @@ impl Maker<'_> {
 
     fn table(&mut self, answer: Option<Reg>) -> Inst {
         let cell = Cell::new(self.rng.below(2));
-        match self.rng.below(5) {
-            0 | 1 => Inst::Put { cell, value: self.value() },
-            2 => Inst::Get { dst: reg(ANSWER), cell },
-            3 => Inst::Bump { dst: answer, cell },
+        match self.rng.below(10) {
+            0..=3 => Inst::Put { cell, value: self.value() },
+            4 | 5 => Inst::Get { dst: reg(ANSWER), cell },
+            6 => Inst::Bump { dst: answer, cell },
+            7 => Inst::Fill { value: self.value() },
+            8 => Inst::Scan { dst: reg(ANSWER) },
             _ => Inst::Own { cell },
         }
     }

@@ -53,6 +53,8 @@ pub enum Seen {
     Chosen(u32),
     /// Numbers.
     Numbers(Vec<u32>),
+    /// What a shared operation found, and did.
+    Shared(String),
 }
 
 /// Something that is sent.
@@ -341,7 +343,10 @@ impl<M: Machine> Naive<M> {
         if self.process(pid).doomed.is_some() {
             return;
         }
-        let seen = seen(&outcome);
+        let seen = match touches.last() {
+            Some(Touch::Shared(effect)) => Seen::Shared(format!("{effect:?}")),
+            _ => seen(&outcome),
+        };
         self.process(pid).history.push(seen);
         stops.extend(self.machine.resume(pid, outcome).err());
     }

@@ -168,6 +168,10 @@ pub enum Inst {
     Get { dst: Reg, cell: Cell },
     /// Adds one; gives the old value if asked for.
     Bump { dst: Option<Reg>, cell: Cell },
+    /// Writes to all places.
+    Fill { value: Operand },
+    /// Reads all places: how many hold something other than 0.
+    Scan { dst: Reg },
     /// From now on the place is set to 0 when this process ends.
     Own { cell: Cell },
     /// Sets a register.

@@ -114,6 +114,7 @@ impl fmt::Display for Inst {
             | Inst::Choose { dst, .. }
             | Inst::Inspect { dst, .. }
             | Inst::Get { dst, .. }
+            | Inst::Scan { dst }
             | Inst::Set { dst, .. }
             | Inst::Demonitor { dst: Some(dst), .. }
             | Inst::Trap { dst: Some(dst), .. }
@@ -163,6 +164,8 @@ impl fmt::Display for Inst {
             Inst::Put { cell, value } => write!(f, "put {cell} {value}"),
             Inst::Get { cell, .. } => write!(f, "get {cell}"),
             Inst::Bump { cell, .. } => write!(f, "bump {cell}"),
+            Inst::Fill { value } => write!(f, "fill {value}"),
+            Inst::Scan { .. } => f.write_str("scan"),
             Inst::Own { cell } => write!(f, "own {cell}"),
             Inst::Set { value, .. } => write!(f, "set {value}"),
             Inst::Skip { count, when: None } => write!(f, "skip {count}"),
@@ -357,6 +360,7 @@ fn parse_inst(word: &str, results: &[Option<Reg>], words: &mut Words<'_>) -> Par
         "choose" => Inst::Choose { dst: needed()?, alternatives: words.number()? },
         "inspect" => Inst::Inspect { dst: needed()?, target: words.operand()?, query: words.one_of(&QUERIES)? },
         "get" => Inst::Get { dst: needed()?, cell: words.entity("c")? },
+        "scan" => Inst::Scan { dst: needed()? },
         "set" => Inst::Set { dst: needed()?, value: words.operand()? },
         "demonitor" => Inst::Demonitor { dst, reference: words.operand()?, flush: words.accept("flush") },
         "trap" => Inst::Trap { dst, on: words.one_of(&[(true, "on"), (false, "off")])? },
@@ -379,6 +383,7 @@ fn parse_action(word: &str, words: &mut Words<'_>) -> Parsed<Inst> {
         "unlink" => Inst::Unlink(words.operand()?),
         "signal" => Inst::Signal { to: words.operand()?, why: words.why()? },
         "put" => Inst::Put { cell: words.entity::<Cell>("c")?, value: words.operand()? },
+        "fill" => Inst::Fill { value: words.operand()? },
         "own" => Inst::Own { cell: words.entity("c")? },
         "skip" => {
             let count = words.number()?;

@@ -82,7 +82,11 @@ pub fn explore(program: &Program, options: &Options) -> Explored {
 
 fn key(full: &Full<'_>) -> GraphKey {
     let graph = full.graph;
-    let is_entry = |e: EventId| graph.event(e).is_access() || graph.event(e).kind == Kind::Choose;
+    // What a store that counts as an exchange reads is what it overwrites.
+    let is_entry = |e: EventId| {
+        let event = graph.event(e);
+        event.is_access() && !event.phantom || event.kind == Kind::Choose
+    };
     let name = |e: EventId| {
         let event = graph.event(e);
         let before = &graph.thread(event.thread)[..event.index as usize - 1];
@@ -124,8 +128,10 @@ pub struct Seen {
     pub graphs: [usize; 5],
     /// How many of them are failed attempts of confirmations.
     pub attempts: [usize; 5],
-    /// Whether there was a restart at the levels.
-    pub restarted: [bool; 5],
+    /// Whether a reduction was given up for some location at the levels.
+    pub gave_up: [bool; 5],
+    /// Whether stores counted as exchanges at the levels, and nothing was given up.
+    pub exchanged: [bool; 5],
 }
 
 /// How programs are compared.
@@ -161,7 +167,8 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
             return Some(Err(format!("{} {name}: {why}", model.name())));
         }
         seen.graphs[n] = explored.graphs.len();
-        seen.restarted[n] = explored.restarts > 0;
+        seen.gave_up[n] = !explored.result.notes.is_empty();
+        seen.exchanged[n] = explored.restarts > 0 && !seen.gave_up[n];
         seen.attempts[n] = explored.attempts.len();
         if n == 0 {
             attempts = explored.attempts;
@@ -233,11 +240,12 @@ fn agree(
         }
     }
     // Strong optimality (Theorem 3): no confirmation fails, unless the location had to be treated otherwise.
-    if let (true, 0, Some(key)) = (reductions.speculative, explored.restarts, explored.attempts.first()) {
+    let by_the_book = explored.result.notes.is_empty();
+    if let (true, true, Some(key)) = (reductions.speculative, by_the_book, explored.attempts.first()) {
         return Err(format!("a confirmation fails: {key:#?}"));
     }
     // Where reads cannot be read again in place, some executions are blocked in vain.
-    let may = if reductions.in_place && explored.restarts == 0 { &useful } else { &blocked };
+    let may = if reductions.in_place && by_the_book { &useful } else { &blocked };
     for (key, (times, ending)) in &explored.graphs {
         let known = if *ending == Ending::Complete { complete.contains(key) } else { may.contains(key) };
         if !known {

@@ -58,6 +58,7 @@ pub const KINDS: &[Kind] = {
     use Phrase::*;
     &[
         Kind { name: "awaits", phrases: &[Await, Await, Store, Load, Fence, Add], vars: 3, own: 75 },
+        Kind { name: "racing stores", phrases: &[Await, Await, Store, Store, Store, Load], vars: 2, own: 75 },
         Kind { name: "mutexes", phrases: &[Lock], vars: 1, own: 75 },
         Kind { name: "locks", phrases: &[Lock, Lock, TryLock, Await, Load], vars: 1, own: 75 },
         Kind { name: "semaphores", phrases: &[Take, Take, Give, Load, Await], vars: 2, own: 75 },

@@ -6,6 +6,7 @@
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
 use crate::object::{Word, real_of, virtual_of};
+use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{AccessKind, truncate};
 use std::fmt;
@@ -188,6 +189,13 @@ macro_rules! atomic_int {
             where
                 F: FnMut($int) -> Option<$int>,
             {
+                let at = Location::caller();
+                let (addr, size) = (self.0.addr(), Self::SIZE);
+                let update = Update { addr, size, set: any(set), fetch: of_load(fetch), at };
+                let outside = |bits: u64| if Self::SIZE == 8 { real_of(bits) as $int } else { bits as $int };
+                if let Some(done) = update::update(update, &mut |bits| f(outside(bits)).map(Self::bits)) {
+                    return done.map(outside).map_err(outside);
+                }
                 let mut old = self.load(fetch);
                 while let Some(new) = f(old) {
                     match self.compare_exchange_weak(old, new, set, fetch) {

@@ -7,8 +7,9 @@ use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
 use crate::object::{Word, real_of, virtual_of};
 use crate::runtime::{self, At};
+use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
-use selvedge_machine::{Access, AccessKind, Op};
+use selvedge_machine::{Access, AccessKind, Addr, Op};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicPtr as StdPtr, Ordering};
@@ -31,9 +32,17 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     #[inline(never)]
     fn access(&self, order: Order, kind: AccessKind, at: At) -> *mut T {
+        Self::pointer(runtime::perform(Op::Access(Access::new(self.see(), 8, order, kind)), at))
+    }
+
+    /// Where it is.
+    #[track_caller]
+    fn see(&self) -> Addr {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
-        let addr = self.word.see_with(first).addr;
-        let seen = runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at);
+        self.word.see_with(first).addr
+    }
+
+    fn pointer(seen: u64) -> *mut T {
         std::ptr::with_exposed_provenance_mut(real_of(seen) as usize)
     }
 
@@ -136,6 +145,12 @@ impl<T> AtomicPtr<T> {
     where
         F: FnMut(*mut T) -> Option<*mut T>,
     {
+        let at = Location::caller();
+        let addr = self.see();
+        let update = Update { addr, size: 8, set: any(set), fetch: of_load(fetch), at };
+        if let Some(done) = update::update(update, &mut |bits| f(Self::pointer(bits)).map(Self::value)) {
+            return done.map(Self::pointer).map_err(Self::pointer);
+        }
         let mut old = self.load(fetch);
         while let Some(new) = f(old) {
             match self.compare_exchange_weak(old, new, set, fetch) {

@@ -1,0 +1,17 @@
+//! A program whose allocator does not tell what models allocate is told so.
+//! Built without the feature `allocator` only: `cargo test -p selvedge --no-default-features --test no_allocator`.
+
+#![cfg(not(feature = "allocator"))]
+
+use selvedge::model::Builder;
+use selvedge::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+#[test]
+fn models_are_refused() {
+    let stats = Builder::new().explore(|| {
+        Box::new(AtomicUsize::new(0)).load(Relaxed);
+    });
+    let failure = stats.failure.expect("nobody sees what the model allocates");
+    assert!(failure.contains("whose allocator is not `selvedge::alloc::Tracking`"), "{failure}");
+    assert_eq!(stats.complete, 0);
+}
