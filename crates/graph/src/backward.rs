@@ -79,10 +79,10 @@ fn maximally_added(graph: &Graph, e: EventId, w: EventId, looked_at: &[Vec<LocId
                 Turn::Now | Turn::Past | Turn::Waits | Turn::Last => true,
                 Turn::Stale => false,
                 // With what comes before `w`, the attempt would not have read what it has put off.
-                Turn::Later => {
-                    let written = |&x: &EventId| x > e && previous(x);
-                    looked_at[event.choice as usize].iter().any(|&loc| graph.location(loc).co.iter().any(written))
-                }
+                Turn::Later => looked_at[event.choice as usize].iter().any(|&loc| {
+                    let newer = graph.location(loc).co.iter().rev().take_while(|&&x| x > e);
+                    newer.into_iter().any(|&x| previous(x))
+                }),
             };
         }
         Kind::Read if event.primary != NONE => return false,

@@ -303,6 +303,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 return Ok(Go::Back);
             }
             Next::Failed => return Ok(Go::Back),
+            Next::Waits(turn) => {
+                self.refuse(turn);
+                return Ok(Go::Back);
+            }
         };
         if self.is_at_turn(thread) {
             self.take_turn(thread);

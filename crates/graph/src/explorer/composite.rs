@@ -5,7 +5,8 @@
 //! With one read of it revisited or stale, it may or may not get on when another one is, and if nothing comes of it, it has
 //! been explored in vain.
 //!
-//! Here the reads of an attempt, from the last change that the thread made to the next one, are taken together. When it is
+//! Here the reads of an attempt, from the last change that the thread made to the next one (or up to an access that waits for
+//! a condition of its own, as an await does that is not repeated with others), are taken together. When it is
 //! the thread's turn, all its reads are added at once, and all combinations of writes that are in the graph are tried;
 //! those that fail are dropped on the spot. What is left is the executions in which the attempt reads from some write that
 //! is *not* in the graph yet. These are a branch of their own, in which the thread waits, and takes its turn again when a
@@ -29,8 +30,9 @@
 //! get on, and is counted as blocked.
 //!
 //! Nothing has to be known of the program: that its writes are ordered, that values are distinct, what is between two
-//! reads. The price are the combinations that fail, so only attempts are taken together that were once left blocked in
-//! vain: then the exploration starts again. They are known by the place in the program of their first read.
+//! reads. The price are the combinations that fail, and the executions that end like that. So only attempts are taken
+//! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
+//! program of their first read.
 
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
@@ -48,6 +50,8 @@ const LONGEST_ATTEMPT: usize = 1000;
 pub(super) struct Composites {
     /// Where they begin.
     sites: FxHashSet<SourceSpan>,
+    /// Where attempts begin that are not suitable.
+    refused: FxHashSet<SourceSpan>,
     /// The turns on the list of what is left to explore, oldest first.
     turns: Vec<Open>,
     /// Sets of locations that attempts look at.
@@ -75,6 +79,8 @@ pub(super) enum Next {
     Nobody,
     /// An attempt has failed, or has read nothing new: it is not explored.
     Failed,
+    /// An attempt has come to an access that waits for a condition of its own.
+    Waits(EventId),
 }
 
 impl Composites {
@@ -142,7 +148,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let writes = graph.awaits_write(last);
             let failed = match machine.status(thread) {
                 Status::Ready if graph.event(last).blocked => true,
-                Status::Ready if !writes && is_reading(thread, machine.pending(thread)) => {
+                Status::Ready if !writes && goes_on_reading(thread, machine.pending(thread), last == turn) => {
                     return Some(Next::Thread(thread));
                 }
                 Status::AssumeBlocked => machine.spins(thread),
@@ -154,8 +160,24 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if writes {
                 return Some(Next::Thread(thread));
             }
+            if machine.status(thread) == Status::Ready && waits_by_itself(thread, machine.pending(thread)) {
+                return Some(Next::Waits(turn));
+            }
         }
         None
+    }
+
+    /// An attempt does not fail or get on, but may sleep on the way. To put it off as a whole would leave more blocked than
+    /// it spares: all starts again without that.
+    pub(super) fn refuse(&mut self, turn: EventId) {
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        let Event { thread, index, .. } = *graph.event(turn);
+        let first = graph.thread(thread)[index as usize];
+        self.runner.bring_before(graph, first);
+        let span = self.runner.machine.site(thread).span;
+        self.composites.sites.remove(&span);
+        self.composites.refused.insert(span);
+        self.restart = true;
     }
 
     /// Whether an attempt has read from a write that was not there when the thread took its turn before.
@@ -178,7 +200,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for &e in graph.thread(thread).iter().rev() {
             let event = graph.event(e);
             match event.kind {
-                Kind::Read | Kind::Fence if !event.phantom => {}
+                Kind::Fence => {}
+                Kind::Read if event.composite => {}
                 Kind::Turn if !matches!(event.turn, Turn::Waits | Turn::Later) => return Some(e),
                 _ => return None,
             }
@@ -186,9 +209,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         None
     }
 
+    /// The turn that what a thread asks for is part of.
+    pub(super) fn turn_of(&self, thread: ThreadId, request: &Request) -> Option<EventId> {
+        let turn = self.open_turn(thread)?;
+        let waits = request.access.until.is_some_and(|until| !until.retry);
+        (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
+    }
+
     /// What a thread asks for: in a composite await, nothing is speculative.
     pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
-        if self.open_turn(thread).is_some() {
+        if self.turn_of(thread, &request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;
         }
@@ -221,11 +251,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if self.waiting_turn(thread).is_some() {
             return true;
         }
-        let (graph, machine) = (self.graph(), &self.runner.machine);
-        let before = graph.thread(thread).iter().rev().map(|&e| graph.event(e).kind).find(|&kind| kind != Kind::Fence);
-        !matches!(before, Some(Kind::Read | Kind::Turn))
-            && is_reading(thread, machine.pending(thread))
-            && matches!(machine.pending(thread), Op::Access(_))
+        let machine = &self.runner.machine;
+        self.open_turn(thread).is_none()
+            && matches!(machine.pending(thread), Op::Access(access) if access.reads())
             && self.composites.sites.contains(&machine.site(thread).span)
     }
 
@@ -247,8 +275,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn would_get_on(&mut self, thread: ThreadId, newer: Option<EventId>, path: &mut Vec<Addr>) -> (bool, bool) {
         self.runner.machine.mark();
         let (mut gets_on, mut news) = (None, newer.is_none());
-        for _ in 0..LONGEST_ATTEMPT {
-            match self.status_of_attempt(thread) {
+        for step in 0..LONGEST_ATTEMPT {
+            match self.status_of_attempt(thread, step == 0) {
                 Ok((outcome, write)) => {
                     path.extend(self.pending_address(thread));
                     news |= newer.is_some_and(|newer| write.is_event() && write > newer);
@@ -274,7 +302,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// What an attempt is told next, and from which write, if it goes on with the coherence-last values; else whether it
     /// got on, and the write that its last read would read from.
-    fn status_of_attempt(&self, thread: ThreadId) -> Result<(u64, EventId), (bool, Option<EventId>)> {
+    fn status_of_attempt(&self, thread: ThreadId, just_begun: bool) -> Result<(u64, EventId), (bool, Option<EventId>)> {
         let machine = &self.runner.machine;
         if machine.status(thread) != Status::Ready {
             return Err((!(machine.status(thread) == Status::AssumeBlocked && machine.spins(thread)), None));
@@ -282,8 +310,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if matches!(machine.pending(thread), Op::Fence { .. }) {
             return Ok((0, crate::event::NONE));
         }
-        let request = Request::of(thread, machine.pending(thread)).filter(|request| request.reads());
-        let Some(request) = request else { return Err((true, None)) };
+        if !goes_on_reading(thread, machine.pending(thread), just_begun) {
+            return Err((true, None));
+        }
+        let Some(request) = Request::of(thread, machine.pending(thread)) else { return Err((true, None)) };
         let Some((value, write)) = self.newest_value(thread, &request) else { return Err((true, None)) };
         let flags = request.flags(thread, value);
         if flags.blocked || flags.exclusive {
@@ -371,7 +401,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let Some(first) = self.failed_in_vain(thread) else { continue };
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
-            found |= self.composites.sites.insert(self.runner.machine.site(thread).span);
+            let span = self.runner.machine.site(thread).span;
+            found |= !self.composites.refused.contains(&span) && self.composites.sites.insert(span);
         }
         self.restart |= found;
         found
@@ -381,20 +412,38 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn failed_in_vain(&self, thread: ThreadId) -> Option<EventId> {
         let (graph, machine) = (self.graph(), &self.runner.machine);
         let last = graph.last(thread)?;
-        let failed = match machine.status(thread) {
-            Status::Ready => graph.event(last).blocked && !graph.event(last).reads_nothing(),
-            Status::AssumeBlocked => machine.spins(thread),
-            _ => false,
-        };
+        let stale = |&e: &EventId| graph.position(e) < graph.newest(graph.event(e).loc);
+        match machine.status(thread) {
+            Status::Ready if graph.event(last).blocked && !graph.event(last).reads_nothing() => {
+                let retries = self.pending_request(thread).access.until.is_some_and(|until| until.retry);
+                if !retries {
+                    // It waits for this alone.
+                    return Some(last).filter(stale);
+                }
+            }
+            Status::AssumeBlocked if machine.spins(thread) => {}
+            _ => return None,
+        }
         let events = graph.thread(thread).iter().rev().copied();
         let attempt = events.take_while(|&e| matches!(graph.event(e).kind, Kind::Read | Kind::Fence));
-        let mut reads = attempt.filter(|&e| graph.event(e).is_read()).peekable();
-        let stale = |e: EventId| graph.position(e) < graph.newest(graph.event(e).loc);
+        let mut reads = attempt.filter(|&e| graph.event(e).is_read());
         let first = reads.clone().last()?;
-        (failed && reads.any(stale)).then_some(first)
+        reads.any(|e| stale(&e)).then_some(first)
     }
 }
 
-fn is_reading(thread: ThreadId, op: &Op) -> bool {
-    matches!(op, Op::Fence { .. }) || Request::of(thread, op).is_some_and(|request| request.reads())
+/// Whether an attempt that a thread has just begun, or has begun some time ago, goes on with an Op: if it reads. An access
+/// that waits for a condition of its own, however the thread came there, is no part of what came before.
+fn goes_on_reading(thread: ThreadId, op: &Op, just_begun: bool) -> bool {
+    if matches!(op, Op::Fence { .. }) {
+        return true;
+    }
+    let reads = Request::of(thread, op).is_some_and(|request| request.reads());
+    reads && (just_begun || !waits_by_itself(thread, op))
+}
+
+/// Whether an Op is an access that waits for a condition of its own.
+fn waits_by_itself(thread: ThreadId, op: &Op) -> bool {
+    let until = Request::of(thread, op).and_then(|request| request.access.until);
+    until.is_some_and(|until| !until.retry)
 }

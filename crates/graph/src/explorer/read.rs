@@ -107,7 +107,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
-        let turn = self.open_turn(thread).filter(|_| request.reads());
+        let turn = self.turn_of(thread, request);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
