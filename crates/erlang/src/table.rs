@@ -7,13 +7,14 @@
 //!
 //! **Stores.** An `insert` of one row into a set, and a `delete` of a key from any table, leave something there that does not
 //! depend on what was there, and do not say what that was: with observers, two of them matter to each other only if
-//! somebody looks at the key afterwards ([`Effect::store`]). Everything that has to do with the key and is not such a write
+//! somebody looks at the key afterwards ([`Effect::store`]; `stores.rs` says for which keys). Everything that has to do with the key and is not such a write
 //! looks at it: also an `insert` into a bag, which adds to what is there, or `info(Table, size)`. What becomes of a table
 //! that is deleted, or whose owner ends, nobody sees: that is no look.
 
 use crate::atom::Atom;
 use crate::bif::Raised;
 use crate::order::compare;
+use crate::shared::{self, Shared};
 use crate::term::{Pid, Ref, Term};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -49,6 +50,13 @@ pub struct Key {
     /// The key itself.
     pub term: Term,
     by_value: bool,
+}
+
+impl Key {
+    /// A key that is equal only to the same term.
+    pub fn exact(term: Term) -> Key {
+        Key { term, by_value: false }
+    }
 }
 
 impl PartialEq for Key {
@@ -130,9 +138,11 @@ impl Table {
     }
 }
 
-/// All tables. A copy is a counter.
+/// All tables, and what else is shared. A copy is a counter.
 #[derive(Clone, Default, Debug)]
 pub struct Tables {
+    /// What is shared besides tables.
+    pub shared: Shared,
     all: Rc<BTreeMap<Ref, Rc<Table>>>,
     names: Rc<BTreeMap<u32, Ref>>,
 }
@@ -270,12 +280,12 @@ impl Effect {
         self.touch(Spot::Key(table.id, key), Access::Write(table.stamp(row)));
     }
 
-    /// The one spot that is written, if all else is only looked at and what is left there does not depend on what was there
-    /// before.
-    pub fn store(&self) -> Option<&Spot> {
+    /// The one spot that is written, and what is left there, if all else is only looked at and that does not depend on what
+    /// was there before.
+    pub fn store(&self) -> Option<(&Spot, &Term)> {
         let mut writes = self.touches.iter().filter(|(_, access)| *access != Access::Read);
         match (writes.next(), writes.next()) {
-            (Some((spot @ Spot::Key(..), Access::Write(Some(_)))), None) => Some(spot),
+            (Some((spot @ Spot::Key(..), Access::Write(Some(left)))), None) => Some((spot, left)),
             _ => None,
         }
     }
@@ -301,14 +311,16 @@ impl Effect {
     }
 }
 
-/// An operation on tables: the function of `ets`, its arguments, and what came of it.
+/// An operation on what is shared: the function of `ets` or of another module, its arguments, and what came of it.
 #[derive(Clone, Debug)]
 pub struct TableOp {
+    /// The function's module.
+    pub module: Atom,
     /// The function's name.
     pub function: Atom,
     /// Its arguments.
     pub args: Vec<Term>,
-    /// The identity of a table that it may create.
+    /// The identity of a table or array that it may create.
     pub fresh: Option<Ref>,
     /// Its result.
     pub outcome: Option<Result<Term, Raised>>,
@@ -318,7 +330,10 @@ impl TableOp {
     /// Does it.
     pub fn perform(&mut self, tables: &mut Tables, pid: Pid) -> Effect {
         let mut effect = Effect::default();
-        let result = crate::ets::perform(self, tables, pid, &mut effect);
+        let result = match self.module.name() {
+            "ets" => crate::ets::perform(self, tables, pid, &mut effect),
+            _ => shared::perform(self, tables, &mut effect),
+        };
         self.outcome = Some(result.map_err(|raised| *raised));
         effect
     }

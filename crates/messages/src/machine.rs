@@ -22,6 +22,9 @@ pub enum Status {
     Ready,
     /// It met a violation, an unsupported feature or a bound, and does not go on: it is stuck where it is, alive.
     Stopped,
+    /// It has ended all processes: nothing that others wait for is missing. Steps that others have made are no less
+    /// possible, as it might have come to this later.
+    Halted,
     /// It has ended ([`Machine::ended`] was called).
     Ended,
 }
@@ -96,6 +99,13 @@ pub trait Machine {
     /// or have nothing to do with each other. Say [`Access::Observes`] if in doubt.
     fn access(&self, _later: &Self::Effect, _store: &Self::Effect) -> Access {
         Access::Observes
+    }
+
+    /// Whether operations have become stores that were none when they were last performed: what was explored is then void, and
+    /// the exploration starts again. Asked between steps; [`Machine::is_store`] changes its answers here and nowhere
+    /// else, and only for a bounded number of times.
+    fn reclassified(&mut self) -> bool {
+        false
     }
 
     /// Remembers the present state; marks are undone in reverse order.

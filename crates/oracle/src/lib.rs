@@ -16,15 +16,20 @@
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
 //! | `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
-//! | `tree.rs` | whether a safe result of the verifier is one |
+//! | `tree.rs` | whether a safe result of the verifier is one, and a counterexample |
+//! | `published.rs` | the same for what is published of it, with the turns that were added |
+//! | `automata.rs` | every state of a program as the verifier sees it |
+//! | `concrete.rs` | these states, and what terms mean in them |
 //! | `messages/` | the same for processes that pass messages |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`), and of the verifier its data: automata, terms, trees.
 
+pub mod automata;
 pub mod axiomatic;
 pub mod check;
 pub mod classes;
+pub mod concrete;
 pub mod dependence;
 pub mod enumerate;
 pub mod fuzz;
@@ -33,6 +38,7 @@ pub mod litmus;
 pub mod lower;
 pub mod machine;
 pub mod messages;
+pub mod published;
 pub mod race;
 pub mod relaxation;
 pub mod shrink;
@@ -44,4 +50,5 @@ pub use dependence::{ClassKey, Trace};
 pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
 pub use machine::LitmusMachine;
-pub use tree::check_tree;
+pub use published::check_published;
+pub use tree::{check_counterexample, check_tree};
