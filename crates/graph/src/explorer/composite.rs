@@ -212,7 +212,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The turn that what a thread asks for is part of.
     pub(super) fn turn_of(&self, thread: ThreadId, request: &Request) -> Option<EventId> {
         let turn = self.open_turn(thread)?;
-        let waits = request.access.until.is_some_and(|until| !until.retry);
+        let waits = waits_for_itself(request);
         (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
     }
 
@@ -302,7 +302,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// What an attempt is told next, and from which write, if it goes on with the coherence-last values; else whether it
     /// got on, and the write that its last read would read from.
-    fn status_of_attempt(&self, thread: ThreadId, just_begun: bool) -> Result<(u64, EventId), (bool, Option<EventId>)> {
+    fn status_of_attempt(
+        &mut self,
+        thread: ThreadId,
+        just_begun: bool,
+    ) -> Result<(u64, EventId), (bool, Option<EventId>)> {
         let machine = &self.runner.machine;
         if machine.status(thread) != Status::Ready {
             return Err((!(machine.status(thread) == Status::AssumeBlocked && machine.spins(thread)), None));
@@ -315,7 +319,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let Some(request) = Request::of(thread, machine.pending(thread)) else { return Err((true, None)) };
         let Some((value, write)) = self.newest_value(thread, &request) else { return Err((true, None)) };
-        let flags = request.flags(thread, value);
+        let flags = self.flags(thread, &request, value);
         if flags.blocked || flags.exclusive {
             return Err((!flags.blocked, Some(write)));
         }
@@ -415,8 +419,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let stale = |&e: &EventId| graph.position(e) < graph.newest(graph.event(e).loc);
         match machine.status(thread) {
             Status::Ready if graph.event(last).blocked && !graph.event(last).reads_nothing() => {
-                let retries = self.pending_request(thread).access.until.is_some_and(|until| until.retry);
-                if !retries {
+                if waits_for_itself(&self.pending_request(thread)) {
                     // It waits for this alone.
                     return Some(last).filter(stale);
                 }
@@ -444,6 +447,9 @@ fn goes_on_reading(thread: ThreadId, op: &Op, just_begun: bool) -> bool {
 
 /// Whether an Op is an access that waits for a condition of its own.
 fn waits_by_itself(thread: ThreadId, op: &Op) -> bool {
-    let until = Request::of(thread, op).and_then(|request| request.access.until);
-    until.is_some_and(|until| !until.retry)
+    Request::of(thread, op).is_some_and(|request| waits_for_itself(&request))
+}
+
+fn waits_for_itself(request: &Request) -> bool {
+    request.access.may_wait() && request.access.until.is_none_or(|until| !until.retry)
 }
