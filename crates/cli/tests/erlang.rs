@@ -34,7 +34,7 @@ fn seeded_bugs_are_found_shown_and_replayed() {
         ("door", "impatient()", "door.erl:27"),
         ("registry_race", "test()", "registry_race.erl:23"),
         ("ets_counter", "lost_update()", "ets_counter.erl:19"),
-        ("timers", "forgotten()", "timers.erl:22"),
+        ("timers", "forgotten()", "timers.erl:23"),
     ];
     for (name, entry, line) in bugs {
         let place = Place::new();
@@ -155,7 +155,10 @@ fn unknown_functions_are_errors_of_the_program_and_unsupported_ones_are_named_wi
         ("erlang:trace(all, true, [call])", "erlang:trace/3"),
         ("open_port({spawn, \"ls\"}, [])", "a port"),
         ("erlang:load_nif(\"x\", 0)", "native code"),
-        ("erlang:halt(1)", "erlang:halt/1"),
+        ("erlang:phash2(x)", "erlang:phash2/1"),
+        ("init:stop()", "init:stop/0"),
+        ("ets:give_away(ets:new(t, []), self(), x)", "ets:give_away/3"),
+        ("process_info(self(), [links, message_queue_len])", "links and message_queue_len"),
         ("{x, 'a@b'} ! hello", "another node"),
         ("ets:new(t, [{heir, self(), x}])", "heir"),
     ];

@@ -73,6 +73,8 @@ pub enum Flow {
     Restart(Atom, Atom, Vec<Term>),
     /// With the answer to a request.
     Ask(Box<Request>),
+    /// Not at all: all processes are ended, with this status.
+    Halt(Term),
     /// Not at all: something is not supported.
     Unsupported(String),
     /// Not at all.

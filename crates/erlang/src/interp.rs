@@ -29,6 +29,8 @@ pub enum Event {
     NoMatch,
     /// A probed receive waits so long.
     WaitsFor(Term),
+    /// It ends all processes, with this status.
+    Halts(Term),
     /// It cannot go on.
     Problem(Problem),
 }
@@ -308,6 +310,7 @@ fn named(
                     Next::Named(Dst::Return, module, name, args)
                 }
                 Flow::Ask(request) => Next::Leave(Event::Asks(request)),
+                Flow::Halt(status) => Next::Leave(Event::Halts(status)),
                 Flow::Unsupported(what) => Next::Leave(Event::Problem(Problem::Unsupported(what))),
                 Flow::Problem(problem) => Next::Leave(Event::Problem(*problem)),
             }

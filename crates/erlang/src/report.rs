@@ -61,6 +61,13 @@ pub fn crash(system: &System, name: &str, exception: &Exception) -> Stop {
     Stop::Violation(Box::new(Violation { kind, message, places }))
 }
 
+/// A process has ended all others with a status that says that something is wrong.
+pub fn halted(system: &System, name: &str, process: &Process, status: &Term) -> Stop {
+    let message = format!("process {name} halts the system with {status}");
+    let places = vec![(place(system, process), String::new())];
+    Stop::Violation(Box::new(Violation { kind: ViolationKind::Abort, message, places }))
+}
+
 /// The first process is ended by an exit signal; a reason with a stack trace tells where it comes from.
 pub fn ended_by_signal(system: &System, reason: &Term) -> Stop {
     let (shown, places) = match reason.as_tuple() {
