@@ -82,7 +82,7 @@ impl Request {
     #[inline]
     pub fn is_exchange_that_waits(op: &Op) -> bool {
         match op {
-            Op::Access(access) => access.until.is_some() && !matches!(access.kind, AccessKind::Load),
+            Op::Access(access) => access.may_wait() && !matches!(access.kind, AccessKind::Load),
             Op::CondWake { early, .. } => !early,
             _ => false,
         }
