@@ -40,6 +40,17 @@ fn verify_and_check_agree_and_counterexamples_replay() {
     }
 }
 
+/// Elements that nobody has written may have any value, also if a computed index keeps them from being variables of their own.
+#[test]
+fn elements_of_local_arrays_are_not_taken_for_zeros() {
+    let program = "#include <assert.h>\n#include <pthread.h>\nint i;\nvoid *t(void *p) { i = 1; return p; }\n\
+         int main(void) { pthread_t h; int a[4]; pthread_create(&h, 0, t, 0); a[i] = 0;\n  assert(a[1] == 0);\n\
+         pthread_join(h, 0); return 0; }\n";
+    let place = Place::with("p.c", program);
+    let ended = place.run(&["verify", "p.c", "--complete", "--no-files"]);
+    ended.exits_with(1).says(&["assertion `a[1] == 0` fails", "partially safe: "]);
+}
+
 #[test]
 fn what_is_verified_but_cannot_be_enforced_says_so() {
     let place = Place::with("p.c", &source("nested_creation"));

@@ -154,7 +154,9 @@ impl Builder<'_> {
         let before = terms.symbols.len();
         let symbol = self.memory.cell((place, field, size), || terms.symbol(name, bits, true, false));
         let symbol = symbol.map_err(|feature| unsupported(feature, at.loc))?;
-        if self.terms.symbols.len() > before {
+        // What was not set to zero has any contents at first: nothing is said of them.
+        let has_contents = matches!(place, Place::Global(_)) || self.memory.layouts.is_zeroed(place);
+        if self.terms.symbols.len() > before && has_contents {
             let elements = match place {
                 Place::Stack(..) | Place::Heap(..) => Some(Vec::new()),
                 Place::Global(global) => {

@@ -6,7 +6,8 @@
 //! is still there; it is looked at in every access.
 //!
 //! A variable on the stack or heap that several threads touch has a companion, one bit that says whether it was ever written:
-//! to read it before is an error. Elements of arrays have none; they start as zeros.
+//! to read it before is an error. Elements of arrays have none; at first they have any
+//! value.
 
 use super::objects::{Cell, Place, Target, unsupported};
 use super::path::{Ending, Path, Slot};
