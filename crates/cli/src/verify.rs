@@ -94,7 +94,7 @@ impl Session<'_> {
         Ok(ended)
     }
 
-    fn safe(&mut self, verifier: &Verifier, ivr: Ivr) -> Result<(), Failure> {
+    fn safe(&mut self, verifier: &mut Verifier, ivr: Ivr) -> Result<(), Failure> {
         self.safe += 1;
         // A complete verification may have thousands of them; the last one is written in any case.
         if !self.args.complete || self.safe <= 8 || self.safe.is_power_of_two() {
@@ -109,11 +109,12 @@ impl Session<'_> {
     }
 
     /// Writes the schedule of a safe result.
-    fn write(&self, verifier: &Verifier, ivr: &Ivr) -> Result<(), Failure> {
+    fn write(&self, verifier: &mut Verifier, ivr: &Ivr) -> Result<(), Failure> {
         if self.args.no_files {
             return Ok(());
         }
         let art = verifier.publish(ivr, &self.module, published(&self.program), self.safe);
+        let art = verifier.open_turns(ivr, art);
         let path = |ending: &str| self.args.output.join(format!("schedule-{}.{ending}", self.safe));
         output::write(&path("json"), &selvedge_schedule::to_json(&art))?;
         if self.args.dot { output::write(&path("dot"), &picture::dot(&art)) } else { Ok(()) }

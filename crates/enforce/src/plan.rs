@@ -4,7 +4,9 @@
 //! |---|---|
 //! | Opt0 | every transition in the order of the path; nothing is left out |
 //! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out |
-//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides |
+//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides; where the tree leaves open who goes on, that is decided when the program runs |
+//!
+//! At Opt0 and Opt1, Algorithm 4 decides beforehand where the tree leaves a choice.
 //!
 //! Operations of synchronisation stay where they are if the program may go on without its schedule, and if it tries a lock:
 //! whether that succeeds depends on the others.
@@ -36,11 +38,13 @@ pub struct PlanOptions {
     pub replicate: usize,
     /// Whether a program that leaves its schedule goes on without it.
     pub continue_unconstrained: bool,
+    /// Whether the run-time is called at every step, so that a run can be looked at; who waits for whom stays the same.
+    pub every_step: bool,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
-        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false }
+        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false, every_step: false }
     }
 }
 
@@ -53,6 +57,9 @@ pub enum PlanError {
     /// It is too large.
     #[error("it is too large: {0}")]
     TooLarge(String),
+    /// A choice between threads cannot be seen.
+    #[error("{0}")]
+    Unseen(String),
     /// Two ways on cannot be told apart.
     #[error("it does not say how {thread} decides at {site}")]
     Undecided {
@@ -92,6 +99,14 @@ pub struct PlanSection {
     /// Whether all other threads wait for a signal of its first thread before they do anything: then they need not hear
     /// of it earlier.
     pub waits_for_leader: bool,
+    /// Whether one thread has all of its events. Then nobody hears of it, and nothing is signalled: the thread goes from one
+    /// such section to the next until another one is to go on.
+    pub alone: bool,
+    /// Who sees to it that things go on behind it: a thread that is alone in it, else the one that starts the next
+    /// section, or, where several may, that of its last event; nobody where the schedule ends.
+    pub in_charge: Option<ThreadId>,
+    /// Whether it writes what is shared, operations of synchronisation that are left out not included.
+    pub writes: bool,
     /// The node that it leads to.
     pub to: usize,
 }
@@ -118,13 +133,20 @@ pub struct Choice {
     pub next: Vec<Next>,
 }
 
-/// A node of the program schedule.
+/// How a thread goes on at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// The thread.
+    pub leader: ThreadId,
+    /// Where it goes.
+    pub next: Next,
+}
+
+/// A node of the program schedule: who may start the next section. Several at an *open* node, nobody where the schedule ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanNode {
-    /// Who starts the next section; nobody where the schedule ends.
-    pub leader: Option<ThreadId>,
-    /// Where the leader goes.
-    pub next: Next,
+    /// One for each thread that may.
+    pub offers: Vec<Position>,
 }
 
 /// What the run-time follows.
@@ -150,9 +172,6 @@ pub struct Plan {
 pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result<Plan, PlanError> {
     selvedge_schedule::fairness::admits_fairness(art)
         .map_err(|(thread, _)| PlanError::Unfair(art.threads[thread.index()].name.clone()))?;
-    // Changes between threads cost time: what is done in a row is done by one thread.
-    let stay = if options.level == Level::Opt2 { options.replicate as u32 } else { 0 };
-    let art = &independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
     let steps = resolved(module, art)?;
     let kinds: HashSet<StepKind> = steps.iter().flatten().map(|(_, kind)| *kind).collect();
     let barriers = kinds.contains(&StepKind::BarrierArrive) || kinds.contains(&StepKind::BarrierLeave);
@@ -166,8 +185,18 @@ pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result
         Level::Opt2 => Precision::Bytes,
     };
     let replicate = if options.level == Level::Opt2 { options.replicate.max(1) } else { 1 };
-    let schedule = program_schedule(art, Options { precision, replicate, omit_synchronisation: omit });
-    Planner { art, schedule: &schedule, steps: &steps, omit, options }.plan()
+    let wanted = Options { precision, replicate, omit_synchronisation: omit };
+    if options.level == Level::Opt2
+        && let Ok(schedule) = program_schedule(art, wanted)
+    {
+        return Planner { art, schedule: &schedule, steps: &steps, omit, options }.plan();
+    }
+    // One thread at each node, which is decided here. Changes between threads cost time: what is done in a row is done by one
+    // thread.
+    let stay = if options.level == Level::Opt2 { options.replicate as u32 } else { 0 };
+    let fair = independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
+    let schedule = program_schedule(&fair, wanted).map_err(|error| PlanError::Unseen(error.to_string()))?;
+    Planner { art: &fair, schedule: &schedule, steps: &steps, omit, options }.plan()
 }
 
 /// An instruction.

@@ -1,6 +1,7 @@
 //! What went wrong, in words and source places.
 
 use crate::atom::Atom;
+use crate::bif::{LIST_LIMIT, TERM_LIMIT};
 use crate::core::Place;
 use crate::interp::Problem;
 use crate::process::{Exception, Process};
@@ -32,6 +33,11 @@ pub fn problem(system: &System, process: &Process, problem: &Problem) -> Stop {
     match problem {
         Problem::Unsupported(feature) => Stop::Unsupported(Box::new(Unsupported { feature: feature.clone(), place })),
         Problem::Code(error) => Stop::Unsupported(Box::new(Unsupported { feature: error.to_string(), place })),
+        Problem::TooLarge => {
+            let what = format!("lists to {LIST_LIMIT} elements and binaries to {TERM_LIMIT} bytes, at {place}");
+            let kind = BoundKind::Local { instructions: LIST_LIMIT as u64 };
+            Stop::Bound(Box::new(Bound { kind, what, place }))
+        }
         Problem::Endless(calls) => {
             let what =
                 format!("a process to {calls} calls between two operations that others could notice, at {place}");

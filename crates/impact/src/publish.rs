@@ -49,12 +49,14 @@ impl Verifier {
                 edges.push(to::Edge { transition, to: number(child), accesses: None });
             }
         }
+        let ended = !infeasible && self.is_terminal(node);
         to::Node {
             locations: data.locations.iter().map(|l| to::LocationId::new(l.index())).collect(),
             label: if label.is_empty() { "true".to_owned() } else { label.join(" && ") },
             infeasible,
-            ended: !infeasible && self.is_terminal(node),
-            covered_by: ivr.covered_by[node].filter(|_| !infeasible).map(number),
+            ended,
+            // Where nothing goes on, it does not matter that another node says the same.
+            covered_by: ivr.covered_by[node].filter(|_| !infeasible && !ended).map(number),
             edges,
         }
     }
