@@ -151,6 +151,6 @@ fn graph_options(
 ) -> selvedge_graph::Options {
     let has = |name| program::has(reductions, name);
     let (stale, in_place, speculative) = (has("stale"), has("in-place"), has("speculative"));
-    let reductions = selvedge_graph::Reductions { stale, in_place, speculative };
+    let reductions = selvedge_graph::Reductions { stale, in_place, speculative, composite: has("composite") };
     selvedge_graph::Options { model, reductions, limits }
 }

@@ -14,7 +14,9 @@
 use crate::emit::{SiteId, Sites};
 use crate::planner::Planner;
 use selvedge_ir::{EntityRef, FuncId, Inst, InstKind, Module, Operand};
-use selvedge_schedule::{Options, Precision, PublishedArt, StepKind, ThreadId, independently_fair, program_schedule};
+use selvedge_schedule::{
+    Options, Precision, PublishedArt, Start, StepKind, ThreadId, independently_fair, program_schedule,
+};
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
@@ -71,6 +73,9 @@ pub enum PlanError {
     /// A step is no operation of its kind.
     #[error("it takes {0} for something else")]
     WrongKind(String),
+    /// What is verified cannot be kept to yet.
+    #[error("it cannot be enforced: {0}")]
+    NotEnforced(String),
     /// The program cannot go on without it.
     #[error("a program that waits at barriers cannot go on without its schedule")]
     CannotContinue,
@@ -170,6 +175,7 @@ pub struct Plan {
 
 /// Makes the plan of a tree that belongs to the module ([`selvedge_schedule::belongs_to`]).
 pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result<Plan, PlanError> {
+    enforceable(art)?;
     selvedge_schedule::fairness::admits_fairness(art)
         .map_err(|(thread, _)| PlanError::Unfair(art.threads[thread.index()].name.clone()))?;
     let steps = resolved(module, art)?;
@@ -197,6 +203,20 @@ pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result
     let fair = independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
     let schedule = program_schedule(&fair, wanted).map_err(|error| PlanError::Unseen(error.to_string()))?;
     Planner { art: &fair, schedule: &schedule, steps: &steps, omit, options }.plan()
+}
+
+/// Two things can be verified that the run-time cannot keep to: the number of a thread is that of its creation, which has no
+/// order between several creators; and a block of memory is copied by one instruction, where others may have to come between.
+fn enforceable(art: &PublishedArt) -> Result<(), PlanError> {
+    if let Some(thread) = art.threads.iter().find(|thread| matches!(thread.start, Start::CreatedBy(..))) {
+        let name = &thread.name;
+        return Err(PlanError::NotEnforced(format!("{name} is created by another thread than main")));
+    }
+    let mut steps = art.transitions.iter().flat_map(|transition| &transition.steps);
+    match steps.find(|step| step.kind == StepKind::Piece) {
+        Some(step) => Err(PlanError::NotEnforced(format!("{} copies several shared variables as a block", step.site))),
+        None => Ok(()),
+    }
 }
 
 /// An instruction.

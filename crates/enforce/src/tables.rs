@@ -40,6 +40,7 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     let starts = art.threads.iter().map(|thread| match thread.start {
         Start::Main => "0".to_owned(),
         Start::Created(n) => (u64::from(n) + 1).to_string(),
+        Start::CreatedBy(..) => unreachable!("`plan` refuses it"),
     });
     array(&mut out, "uint32_t", "starts", starts);
     array(&mut out, "char *const", "thread_names", art.threads.iter().map(|thread| string(&thread.name)));

@@ -100,7 +100,11 @@ fn executed(graph: &Graph) -> Option<String> {
         done[read.index()] = true;
         // A read of what was never written is not executed: the thread halts there.
         let halts = |x: EventId| event.kind == Kind::Halt && graph.event(x).is_read();
-        let before = graph.event(read).pred;
+        let mut before = graph.event(read).pred;
+        // Turns are for the exploration only.
+        while before.is_event() && graph.event(before).kind == Kind::Turn {
+            before = graph.event(before).pred;
+        }
         if before.is_event() && !done[before.index()] && !halts(before) {
             return Some(format!("{e} is executed before {before}"));
         }
@@ -109,14 +113,16 @@ fn executed(graph: &Graph) -> Option<String> {
             return Some(format!("{e} is executed before {source}, which it reads from"));
         }
         let rest = if event.kind == Kind::Join { graph.thread(event.other()) } else { &[] };
-        if let Some(other) = rest.iter().find(|x| !done[x.index()] && !graph.event(**x).is_read()) {
+        let waits = |x: &EventId| graph.event(*x).is_read() || graph.event(*x).kind == Kind::Turn;
+        if let Some(other) = rest.iter().find(|x| !done[x.index()] && !waits(x)) {
             return Some(format!("{e} is executed before {other}"));
         }
     }
     let passed = |&e: &EventId| {
         let event = graph.event(e);
         let halted = graph.thread(event.thread).get(event.index as usize).map(|&x| graph.event(x).kind);
-        !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)))
+        event.kind != Kind::Turn
+            && !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)))
     };
     graph.ids().filter(passed).find(|e| !done[e.index()]).map(|e| format!("{e} is not executed"))
 }

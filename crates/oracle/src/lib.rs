@@ -14,7 +14,7 @@
 //! | `shrink.rs` | the smallest program that still fails |
 //! | `check.rs` | what an engine has to agree with the enumerator on |
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
-//! | `fuzz.rs` | one random program after another |
+//! | `trial.rs`, `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
 //! | `tree.rs` | whether a safe result of the verifier is one, and a counterexample |
 //! | `published.rs` | the same for what is published of it, with the turns that were added |
@@ -44,6 +44,7 @@ pub mod relaxation;
 pub mod shrink;
 pub mod text;
 pub mod tree;
+pub mod trial;
 
 pub use classes::enumerate_classes;
 pub use dependence::{ClassKey, Trace};

@@ -9,6 +9,8 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs.
 
+pub(crate) mod awaits;
+
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
@@ -34,6 +36,15 @@ struct State {
     spins: bool,
 }
 
+/// What a thread's state was before a change, but for the Op: that is the one of the step that is taken back.
+#[derive(Clone, Copy)]
+struct Saved {
+    thread: ThreadId,
+    status: Status,
+    spins: bool,
+    at: Option<At>,
+}
+
 const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false };
 
 /// A thread's coroutine.
@@ -53,10 +64,12 @@ pub(crate) struct RustMachine {
     steps: Vec<Step>,
     made: usize,
     stale: bool,
-    saved: Vec<(ThreadId, State)>,
+    saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
     /// What threads would do next, by all steps before it: to try it out is to run everything again.
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
+    /// What threads were found to do that may spin, by what they have been told before.
+    looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
 }
 
 /// More is not kept of what was tried out.
@@ -70,7 +83,7 @@ pub(crate) struct Left {
     slots: Vec<Option<Slot>>,
     states: Vec<State>,
     steps: Vec<Step>,
-    saved: Vec<(ThreadId, State)>,
+    saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
 }
 
@@ -99,6 +112,7 @@ impl RustMachine {
             saved,
             marks,
             tried: FxHashMap::default(),
+            looks: FxHashMap::default(),
         }
     }
 
@@ -127,7 +141,8 @@ impl RustMachine {
             self.states.resize(thread.index() + 1, ABSENT);
         }
         if !self.marks.is_empty() {
-            self.saved.push((thread, self.states[thread.index()]));
+            let State { status, at, spins, .. } = self.states[thread.index()];
+            self.saved.push(Saved { thread, status, spins, at });
         }
     }
 
@@ -155,10 +170,11 @@ impl RustMachine {
     /// may be in a cycle has to be looked at step by step.
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let mut pending = slot.strand.pending().map(|&Pending { op, at }| (op, at));
         if slot.spin.watches()
-            && let Some(pending) = slot.strand.pending()
+            && let Some((op, _)) = &pending
         {
-            slot.spin.performed(&pending.op, outcome);
+            slot.spin.performed(op, outcome);
         }
         runtime::repeats(repeats && !slot.spin.watches());
         let mut heap = slot.spin.watches().then(heap);
@@ -172,7 +188,11 @@ impl RustMachine {
                 slot.spin.changed();
             }
             let size = slot.strand.depth(low);
-            if runtime::shared(|shared| shared.must_clear(size)) {
+            // In a run that is repeated, it may have performed others since.
+            let last = pending.take().filter(|_| !repeats);
+            let new = last.is_some_and(|(op, at)| runtime::shared(|shared| shared.awaits.note(&op, at)));
+            if new || runtime::shared(|shared| shared.must_clear(size)) {
+                runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
@@ -258,6 +278,9 @@ impl RustMachine {
 
     /// Runs everything again up to the present step.
     fn run_again(&mut self) -> Result<(), Stop> {
+        if runtime::shared(|shared| shared.restart) {
+            return Err(*runtime::starts_again());
+        }
         self.abandon();
         self.begin();
         self.stale = false;
@@ -445,6 +468,10 @@ impl Machine for RustMachine {
         next
     }
 
+    fn waits(&mut self, thread: ThreadId, value: u64) -> bool {
+        self.looks_again(thread, value)
+    }
+
     fn halt(&mut self, thread: ThreadId, status: Status) {
         self.save(thread);
         self.states[thread.index()].status = status;
@@ -489,10 +516,17 @@ impl Machine for RustMachine {
     fn undo(&mut self) {
         let (made, saved) = self.marks.pop().expect("undo has a mark to go to");
         self.stale |= made < self.made;
-        self.made = made;
-        for (thread, state) in self.saved.drain(saved..).rev() {
-            self.states[thread.index()] = state;
+        for Saved { thread, status, spins, at } in self.saved.drain(saved..).rev() {
+            let state = &mut self.states[thread.index()];
+            (state.status, state.at, state.spins) = (status, at, spins);
         }
+        for step in self.steps[made..self.made].iter().rev() {
+            if let Op::Spawn { child } = step.op {
+                self.states[child.index()].op = ABSENT.op;
+            }
+            self.states[step.thread.index()].op = step.op;
+        }
+        self.made = made;
         self.memory.undo();
     }
 

@@ -16,7 +16,7 @@ use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{Status, Stop};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs a model.
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
@@ -124,13 +124,21 @@ fn second(builder: &Builder, body: &Body, at: At, stats: &mut Stats, line: &mut 
 }
 
 fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Line) -> Exploration {
-    let limits = selvedge_trace::Options {
+    let started = Instant::now();
+    let mut limits = selvedge_trace::Options {
         max_events: builder.max_branches,
         max_executions: builder.max_permutations.map(|n| n as u64),
         time,
         ..selvedge_trace::Options::default()
     };
+    runtime::shared(|shared| {
+        // What was found out in another pass need not hold in this one.
+        shared.awaits.clear();
+        shared.awaits.on = builder.engine == Engine::Graph;
+    });
     loop {
+        // An exploration that starts again has what is left of the time, but enough to come somewhere.
+        limits.time = time.map(|limit| limit.saturating_sub(started.elapsed()).max(limit / 4));
         let machine = RustMachine::new(Arc::clone(body));
         let result = match builder.engine {
             Engine::Trace => {

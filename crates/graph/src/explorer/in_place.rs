@@ -12,7 +12,7 @@
 
 use super::{Explorer, Go, Todo};
 use crate::Reductions;
-use crate::event::{EventId, LocId};
+use crate::event::{EventId, INIT, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
@@ -146,7 +146,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes how a location is read.
     pub(super) fn note_read(&mut self, loc: LocId, access: &Access, confirms: bool) {
-        if access.until.is_some() {
+        if access.may_wait() {
             self.note(loc, |habits| {
                 habits.awaited = true;
                 habits.awaited_rmw |= !confirms && !matches!(access.kind, AccessKind::Load);
@@ -160,30 +160,37 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether a thread is about to make a read-modify-write whose condition does not hold for the coherence-last
     /// value. It waits outside the graph until something is written, and comes in last of all if nothing is: two such
     /// reads in a graph could not both be read again in place when they are let go.
-    pub(super) fn is_parked(&self, thread: ThreadId) -> bool {
+    pub(super) fn is_parked(&mut self, thread: ThreadId) -> bool {
         if !self.options.reductions.in_place {
             return false;
         }
-        let Some(request) = Request::of(thread, self.runner.machine.pending(thread)) else { return false };
-        let access = &request.access;
-        if access.until.is_none() || matches!(access.kind, AccessKind::Load) {
+        let op = self.runner.machine.pending(thread);
+        if !Request::is_exchange_that_waits(op) {
             return false;
         }
-        let known = self.locations.get(&access.addr).copied();
-        if known.is_some_and(|loc| !self.in_place(loc)) {
+        let Some(request) = Request::of(thread, op) else { return false };
+        if self.locations.get(&request.access.addr).is_some_and(|&loc| !self.in_place(loc)) {
             return false;
         }
-        let graph = self.graph();
-        let value = match known.filter(|&loc| graph.knows(loc)) {
-            Some(loc) => graph.written(loc, graph.location(loc).write_at(graph.newest(loc))),
-            None if request.is_condition() => 0,
-            None => match self.runner.machine.memory().load(thread, access.addr, access.size, access.raw) {
-                Ok(value) => value,
-                // That is found out when it comes to the access.
-                Err(_) => return false,
-            },
-        };
-        request.flags(thread, value).blocked
+        // A fault is found when it comes to the access.
+        let Some((value, _)) = self.newest_value(thread, &request) else { return false };
+        self.flags(thread, &request, value).blocked
+    }
+
+    /// The coherence-last value of what a thread asks for, and the write that it is from.
+    pub(super) fn newest_value(&self, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
+        let (graph, access) = (self.graph(), &request.access);
+        match self.locations.get(&access.addr).copied().filter(|&loc| graph.knows(loc)) {
+            Some(loc) => {
+                let write = graph.location(loc).write_at(graph.newest(loc));
+                Some((graph.written(loc, write), write))
+            }
+            None if request.is_condition() => Some((0, INIT)),
+            None => {
+                let value = self.runner.machine.memory().load(thread, access.addr, access.size, access.raw);
+                Some((value.ok()?, INIT))
+            }
+        }
     }
 
     /// In-place revisits (line 22): reads that wait read from the new write, but one of them from an older write if that
@@ -196,10 +203,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     ) -> Result<Go, Over> {
         let graph = self.graph();
         let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
-        let waiting: SmallVec<[EventId; 8]> = graph.location(loc).reads.iter().copied().filter(blocked).collect();
-        if waiting.is_empty() || graph.event(write).co < graph.newest(loc) {
+        let reads = &graph.location(loc).reads;
+        if !reads.iter().any(blocked) || graph.event(write).co < graph.newest(loc) {
             return Ok(Go::On);
         }
+        let waiting: SmallVec<[EventId; 8]> = reads.iter().copied().filter(blocked).collect();
         self.catch_up()?;
         let mut choices = false;
         for r in waiting {

@@ -39,10 +39,23 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
             (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
         });
-        if request.reads() || self.stores_as_exchanges(loc) {
-            self.read(thread, request, loc)
-        } else {
-            self.write(thread, request, loc, None)
+        if !request.reads() && !self.stores_as_exchanges(loc) {
+            return self.write(thread, request, loc, None);
+        }
+        let go = self.read(thread, request, loc)?;
+        match self.graph().last(thread) {
+            // Its write comes before all else that could come next: there is no need to look for that. What a composite
+            // await has read is looked at first.
+            Some(last)
+                if go == Go::On
+                    && !self.restart
+                    && self.graph().awaits_write(last)
+                    && !self.graph().event(last).composite =>
+            {
+                self.tick()?;
+                self.write(thread, request, loc, Some(last))
+            }
+            _ => Ok(go),
         }
     }
 
@@ -107,6 +120,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
+        let turn = self.turn_of(thread, request);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
@@ -120,10 +134,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             order: access.order,
             role: request.role,
             confirms: access.confirms,
+            composite: turn.is_some(),
             ..draft
         });
-        self.note_read(loc, access, only.is_some());
-        let lowest = self.lower_bound(e);
+        let lowest = match turn {
+            Some(turn) => self.read_in_turn(e, turn),
+            None => {
+                self.note_read(loc, access, only.is_some());
+                self.lower_bound(e)
+            }
+        };
         for position in lowest..=newest {
             let graph = self.graph();
             let write = graph.location(loc).write_at(position);
@@ -131,9 +151,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             let error = write == INIT && graph.location(loc).uninitialised && !access.raw;
-            let fails = || !error && request.flags(thread, graph.written(loc, write)).blocked;
+            let value = graph.written(loc, write);
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
-            if position < newest && self.options.reductions.stale && access.until.is_some() && fails() {
+            let stale = position < newest && self.options.reductions.stale && access.may_wait() && !error;
+            if stale && self.flags(thread, request, value).blocked {
                 continue;
             }
             let rival = self.rival(e, access, write);
@@ -172,7 +193,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let mut found = false;
         // What comes before the write is what comes before the read.
-        backward::revisits(graph, read, Some(limit), self.in_place(loc), |_| found = true);
+        backward::revisits(graph, read, Some(limit), (self.in_place(loc), self.composites.footprints()), |_| {
+            found = true
+        });
+        self.note_news(read, Some(rival));
         !found
     }
 
@@ -200,10 +224,19 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let access = &request.access;
         let speculative =
             access.speculative.is_some() && self.speculates(loc) && self.is_speculative(thread, access, value);
-        let flags = request.flags(thread, value);
+        let flags = self.flags(thread, request, value);
         let graph = &mut self.frame().graph;
         graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         graph.set_speculative(read, speculative);
+        flags
+    }
+
+    /// What a value makes of a read that a thread stands at. With which values a thread spins, the machine knows.
+    pub(super) fn flags(&mut self, thread: ThreadId, request: &Request, value: u64) -> Flags {
+        let mut flags = request.flags(thread, value);
+        if request.access.spins && !flags.blocked {
+            flags.blocked = self.runner.machine.waits(thread, value);
+        }
         flags
     }
 
