@@ -96,17 +96,23 @@ fn executed(graph: &Graph) -> Option<String> {
         if std::mem::replace(&mut done[e.index()], true) {
             return Some(format!("{e} is executed twice"));
         }
-        let read = if event.is_write() && event.exclusive { event.pred } else { e };
-        done[read.index()] = true;
+        let exclusive_read = [event.pred];
+        let reads = if event.is_write() && event.exclusive { &exclusive_read[..] } else { graph.parts_of(e) };
+        for read in reads {
+            done[read.index()] = true;
+        }
         // A read of what was never written is not executed: the thread halts there.
         let halts = |x: EventId| event.kind == Kind::Halt && graph.event(x).is_read();
-        let before = graph.event(read).pred;
+        let before = graph.event(reads[0]).pred;
         if before.is_event() && !done[before.index()] && !halts(before) {
             return Some(format!("{e} is executed before {before}"));
         }
-        let source = graph.event(read).rf;
-        if graph.event(read).is_read() && source.is_event() && !done[source.index()] {
-            return Some(format!("{e} is executed before {source}, which it reads from"));
+        for read in reads.iter().map(|&read| graph.event(read)).filter(|read| read.is_read()) {
+            // What reads a part of a plain access that is not over yet has a race with it.
+            let source = read.rf;
+            if source.is_event() && !done[source.index()] && graph.event(source).part.is_none() {
+                return Some(format!("{e} is executed before {source}, which it reads from"));
+            }
         }
         let rest = if event.kind == Kind::Join { graph.thread(event.other()) } else { &[] };
         if let Some(other) = rest.iter().find(|x| !done[x.index()] && !graph.event(**x).is_read()) {
@@ -114,9 +120,9 @@ fn executed(graph: &Graph) -> Option<String> {
         }
     }
     let passed = |&e: &EventId| {
-        let event = graph.event(e);
+        let event = graph.event(graph.newest_part(e));
         let halted = graph.thread(event.thread).get(event.index as usize).map(|&x| graph.event(x).kind);
-        !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)))
+        !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)) || event.is_unfinished())
     };
     graph.ids().filter(passed).find(|e| !done[e.index()]).map(|e| format!("{e} is not executed"))
 }

@@ -137,7 +137,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     ) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
-        let request = self.pending_request(self.graph().event(read).thread);
+        let request = self.request_of(read);
         self.reads_from(read, &request, write);
         if !self.is_consistent(&[read]) {
             return Ok(Go::Back);
