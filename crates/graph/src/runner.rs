@@ -113,6 +113,7 @@ impl<M: Machine> Runner<M> {
     }
 
     /// The bytes of an access, and what was read from or written to them.
+    #[inline]
     fn whole(&self, graph: &Graph, e: EventId) -> ((Addr, u8), u64) {
         let event = graph.event(e);
         if event.part.is_none() {
@@ -127,6 +128,7 @@ impl<M: Machine> Runner<M> {
     }
 
     /// The step of an event.
+    #[inline]
     fn step(&self, graph: &Graph, e: EventId) -> Step {
         let event = graph.event(e);
         let outcome = match event.kind {

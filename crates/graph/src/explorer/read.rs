@@ -181,7 +181,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let access = &request.access;
         // Of an access to several granules, all have to be unwritten; it is looked at when the last one is read.
         let unwritten = |r: EventId| graph.event(r).rf == INIT && graph.location(graph.event(r).loc).uninitialised;
-        if !access.raw && !event.is_unfinished() && graph.parts_of(e).iter().all(|&r| unwritten(r)) {
+        if event.rf == INIT && !access.raw && !event.is_unfinished() && graph.parts_of(e).iter().all(|&r| unwritten(r))
+        {
             graph.set_flags(e, event.exclusive, false, event.order);
             let id = self.runner.machine.memory().find(access.addr).expect("the access was checked");
             let stop = self.runner.machine.fault(event.thread, access, Fault::Uninitialised(id));
