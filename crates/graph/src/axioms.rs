@@ -3,7 +3,7 @@
 //!
 //! The exploration decides event by event with clocks and searches what is consistent (`clocks.rs`, `models/`). Here the
 //! same is said once more, slowly, as the papers say it. Tests compare the two after every event
-//! ([`Options::check_invariants`](selvedge_trace::Options)).
+//! ([`Limits::check_invariants`](selvedge_machine::session::Limits)).
 //!
 //! | in papers | here |
 //! |---|---|

@@ -33,9 +33,9 @@ pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
-use selvedge_trace::session::{Ending, Over, Session};
 use std::marker::PhantomData;
 
 mod crew;

@@ -6,8 +6,8 @@ use crate::models::Model;
 use crate::parallel::{Crew, Parcel, same_threads, translation};
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Machine, ThreadId};
-use selvedge_trace::session::Over;
 
 impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// Explores together with others.

@@ -16,8 +16,8 @@ use crate::event::{EventId, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId};
-use selvedge_trace::session::Over;
 use smallvec::SmallVec;
 
 /// What the program does with a location, in any graph.

@@ -8,8 +8,8 @@ use crate::request::{Flags, Request};
 use crate::{backward, ending, race, request};
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::ObjectKind;
+use selvedge_machine::session::Over;
 use selvedge_machine::{AccessKind, Fault, Machine, ThreadId};
-use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an access, or the write of one whose read has been added (lines 11 to 24).

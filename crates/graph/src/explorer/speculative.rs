@@ -17,8 +17,8 @@ use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::{EntityRef, Speculation};
+use selvedge_machine::session::Over;
 use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId, truncate};
-use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether speculative reads of a location are treated as such.

@@ -6,8 +6,8 @@ use crate::event::{BOTTOM, Event, EventId, Kind, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Machine, ThreadId};
-use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds a write (line 20). An exclusive one stands directly behind what its read, be it a phantom one, reads from.

@@ -6,14 +6,13 @@ pub mod random;
 use selvedge_graph::event::{EventId, Kind};
 use selvedge_graph::{Full, MemoryModel, Options, Reductions};
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::{self, Ending, Observer};
 use selvedge_machine::verdict::Exploration;
 use selvedge_machine::{Addr, Machine, ThreadId, ViolationKind};
 use selvedge_oracle::axiomatic::{self, Blocking, Entry, EventRef, GraphKey, Limits, Model, Source};
 use selvedge_oracle::enumerate::FinalState;
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
-use selvedge_trace::Observer;
-use selvedge_trace::session::Ending;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -45,12 +44,8 @@ pub struct Explored {
 }
 
 pub fn options(model: MemoryModel, reductions: Reductions) -> Options {
-    let limits = selvedge_trace::Options {
-        all: true,
-        check_invariants: true,
-        max_executions: Some(200_000),
-        ..Default::default()
-    };
+    let limits =
+        session::Limits { all: true, check_invariants: true, max_executions: Some(200_000), ..Default::default() };
     Options { model, reductions, limits }
 }
 
