@@ -1,7 +1,8 @@
 //! What the benchmarks of all checkers share: the command line, the clock, and what is printed.
 //!
 //! `NAME SECONDS` explores the program with that name, again and again until a third of a second has passed or the limit
-//! has, and prints `VERDICT EXECUTIONS SECONDS`: CPU seconds of one exploration. `--list` prints the names.
+//! has, and prints `VERDICT EXECUTIONS SECONDS`: CPU seconds of one exploration. `NAME SECONDS ROUNDS` explores it that many
+//! times, to count instructions. `--list` prints the names.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -27,25 +28,34 @@ pub type Explore = fn(body: Body, limit: Duration) -> Shown;
 /// Runs the command line.
 pub fn main(programs: Vec<(String, Box<dyn Fn() + Send + Sync>)>, explore: Explore) {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let (name, limit) = match words.as_slice() {
+    let number = |word: &String| -> u64 { word.parse().expect("limits and rounds are numbers") };
+    let (name, limit, wanted) = match words.as_slice() {
         [list] if list == "--list" => return programs.iter().for_each(|(name, _)| println!("{name}")),
-        [name, limit] => (name, Duration::from_secs(limit.parse().expect("the limit is a number of seconds"))),
-        _ => panic!("needed: --list, or a name and a number of seconds"),
+        [name, limit] => (name, limit, None),
+        [name, limit, rounds] => (name, limit, Some(number(rounds))),
+        _ => panic!("needed: --list, or a name and a number of seconds, and perhaps a number of rounds"),
     };
+    let limit = Duration::from_secs(number(limit));
     let body = programs.into_iter().find(|(other, _)| other == name).expect("a program has that name").1;
     let body: Body = Arc::from(body);
     keep_panics_quiet();
     let start = Instant::now();
-    let cpu = cpu_seconds();
-    let mut rounds = 0;
+    // Tools that count instructions do not let a program ask for its own time in this way.
+    let cpu = || if wanted.is_none() { cpu_seconds() } else { start.elapsed().as_secs_f64() };
+    let before = cpu();
+    let mut rounds = 0u32;
     let shown = loop {
         let shown = explored(&body, limit, explore);
         rounds += 1;
-        if start.elapsed() > LONG_ENOUGH.min(limit) {
+        let enough = match wanted {
+            Some(wanted) => u64::from(rounds) >= wanted,
+            None => start.elapsed() > LONG_ENOUGH.min(limit),
+        };
+        if enough {
             break shown;
         }
     };
-    let seconds = (cpu_seconds() - cpu) / f64::from(rounds);
+    let seconds = (cpu() - before) / f64::from(rounds);
     let is_cut_off = start.elapsed() >= limit && rounds == 1;
     let verdict = match &shown.failure {
         Some(text) => kind(text),

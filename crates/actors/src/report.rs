@@ -15,15 +15,7 @@ pub(crate) fn failure(found: &Found, result: &Exploration, replay: &Replay) -> S
     }
     let explored = result.complete + result.blocked;
     let _ = writeln!(text, "in this execution ({explored} others were explored before it):");
-    let records = &replay.records;
-    let places: Vec<String> = records.iter().map(|record| record.place.to_string()).collect();
-    let width = records.iter().map(|record| record.name.chars().count()).max().unwrap_or(0);
-    let wide = places.iter().map(String::len).max().unwrap_or(0);
-    for (record, place) in records.iter().zip(&places) {
-        let name = &record.name;
-        let _ = writeln!(text, "  {name:width$}  {place:wide$}  {}", record.what);
-    }
-    let _ = writeln!(text, "as a chart:\n{}", chart::text(replay));
+    let _ = writeln!(text, "{}", chart::text(replay));
     let _ = writeln!(text, "to run it again: SELVEDGE_REPLAY='{}'", found.schedule);
     text
 }

@@ -34,7 +34,7 @@ fn seeded_bugs_are_found_shown_and_replayed() {
         ("door", "impatient()", "door.erl:27"),
         ("registry_race", "test()", "registry_race.erl:23"),
         ("ets_counter", "lost_update()", "ets_counter.erl:19"),
-        ("timers", "forgotten()", "timers.erl:22"),
+        ("timers", "forgotten()", "timers.erl:23"),
     ];
     for (name, entry, line) in bugs {
         let place = Place::new();
@@ -125,6 +125,29 @@ fn a_module_that_does_not_compile_is_shown_with_the_compilers_words() {
     check(&place, &["m.erl"]).fails_with(3, &["m.erl"]);
     place.write("m.erl", b"-module(m).\n-export([test/0]).\ntest() -> \"\xff\xfe\".\n");
     check(&place, &["m.erl"]).fails_with(3, &["m.erl:3"]);
+    // A mark of the byte order is no Erlang.
+    place.write("m.erl", "\u{feff}-module(m).\n-export([test/0]).\ntest() -> ok.\n");
+    check(&place, &["m.erl"]).fails_with(3, &["m.erl:1"]);
+    std::fs::create_dir(place.path("d.erl")).unwrap();
+    check(&place, &["d.erl"]).fails_with(3, &["d.erl", "directory"]);
+}
+
+#[test]
+fn a_function_that_is_replaced_by_native_code_is_named() {
+    let text = "-module(m).\n-export([test/0, f/0]).\n-on_load(init/0).\ninit() -> erlang:load_nif(\"./m\", 0).\n\
+                f() -> erlang:nif_error(not_loaded).\ntest() -> f().\n";
+    let place = Place::with("m.erl", text);
+    check(&place, &["m.erl"]).exits_with(3).says(&["not supported: m:f/0 (native code)", "m.erl:5"]);
+}
+
+#[test]
+fn who_halts_the_system_ends_the_execution() {
+    let program = program("halting");
+    check(&Place::new(), &[&program, "--entry", "test()"]).exits_with(0).says(&["verified"]);
+    let status = check(&Place::new(), &[&program, "--entry", "with_status()"]);
+    status.exits_with(1).says(&["process main halts the system with 3", "halting.erl:27"]);
+    let before = check(&Place::new(), &[&program, "--entry", "others_may_fail_first()"]);
+    before.exits_with(1).says(&["oops", "halting.erl:21"]);
 }
 
 #[test]
@@ -155,7 +178,10 @@ fn unknown_functions_are_errors_of_the_program_and_unsupported_ones_are_named_wi
         ("erlang:trace(all, true, [call])", "erlang:trace/3"),
         ("open_port({spawn, \"ls\"}, [])", "a port"),
         ("erlang:load_nif(\"x\", 0)", "native code"),
-        ("erlang:halt(1)", "erlang:halt/1"),
+        ("erlang:phash2(x)", "erlang:phash2/1"),
+        ("init:stop()", "init:stop/0"),
+        ("ets:give_away(ets:new(t, []), self(), x)", "ets:give_away/3"),
+        ("process_info(self(), [links, message_queue_len])", "links and message_queue_len"),
         ("{x, 'a@b'} ! hello", "another node"),
         ("ets:new(t, [{heir, self(), x}])", "heir"),
     ];
@@ -178,6 +204,16 @@ fn endless_and_large_computations_are_bounded() {
     for body in ["<<0:(1 bsl 60)>>", "1 bsl (1 bsl 60)", "lists:seq(1, 1 bsl 50)"] {
         let place = Place::with("m.erl", &module(body));
         check(&place, &["m.erl"]).exits_with(1).says(&["system_limit"]);
+    }
+    // What a larger machine could do is not the program's fault, and cannot be caught.
+    for body in [
+        "lists:seq(1, 100000000)",
+        "try <<0:8000000000>> catch _:_ -> ok end",
+        "binary:copy(<<0>>, 1 bsl 30)",
+        "loop(case X of [] -> [1]; _ -> X ++ X end)",
+    ] {
+        let place = Place::with("m.erl", &module(body));
+        check(&place, &["m.erl"]).exits_with(4).says(&["incomplete", "lists to 4194304 elements", "m.erl:4"]);
     }
     let place = Place::with("m.erl", &module("receive _ -> ok after 10 -> loop(X) end"));
     check(&place, &["m.erl", "--max-events", "200"]).exits_with(4).says(&["incomplete", "200 steps"]);

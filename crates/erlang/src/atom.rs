@@ -153,7 +153,7 @@ known! {
     ATOM "atom" LIST "list" TUPLE "tuple" MAP "map" TRAP_EXIT "trap_exit" LINK "link" MONITOR "monitor" ALIAS "alias"
     LISTS "lists" MAPS "maps" ETS "ets" ITERATOR "iterator" FLUSH "flush" INFO "info" END_OF_TABLE "$end_of_table"
     STAR "*" PLUS "+" MINUS "-" MODULE_INFO "module_info" ERROR_INFO "error_info" MODULE "module" BADRECORD "badrecord"
-    BADFILE "badfile"
+    BADFILE "badfile" TOO_LARGE "$too_large"
 }
 
 #[cfg(test)]

@@ -73,6 +73,8 @@ pub enum Flow {
     Restart(Atom, Atom, Vec<Term>),
     /// With the answer to a request.
     Ask(Box<Request>),
+    /// Not at all: all processes are ended, with this status.
+    Halt(Term),
     /// Not at all: something is not supported.
     Unsupported(String),
     /// Not at all.
@@ -103,8 +105,20 @@ pub fn error_with<T>(tag: Atom, value: &Term) -> Result<T, Box<Raised>> {
     error(Term::tuple([Term::Atom(tag), value.clone()]))
 }
 
-/// Terms that are larger than this are refused.
+/// Binaries with more bytes are not made here.
 pub const TERM_LIMIT: usize = 1 << 26;
+
+/// Nor are lists with more elements, in one go.
+pub const LIST_LIMIT: usize = 1 << 22;
+
+/// Nothing with so many elements or bytes is made by any run-time system.
+const NOWHERE: usize = 1 << 36;
+
+/// A term is larger than it can be here: if it could be made elsewhere, the program is not to blame, and nothing catches it.
+pub fn too_large<T>(size: usize) -> Result<T, Box<Raised>> {
+    let class = if size < NOWHERE { Atom::TOO_LARGE } else { Atom::ERROR };
+    Err(Box::new(Raised { class, reason: Term::Atom(Atom::SYSTEM_LIMIT) }))
+}
 
 /// A row of a table of native functions: module, name, arity, implementation.
 type Row<F> = (&'static str, &'static str, u8, F);

@@ -1,7 +1,7 @@
 //! Building and matching bit strings.
 
 use crate::atom::Atom;
-use crate::bif::TERM_LIMIT;
+use crate::bif::{self, TERM_LIMIT};
 use crate::bits::{Bits, Builder, Endian};
 use crate::code::{BuildSegment, MatchSegment, Operand, Size};
 use crate::core::SegmentKind;
@@ -21,12 +21,14 @@ pub fn build(segments: &[BuildSegment], value: impl Fn(&Operand) -> Term) -> Res
             }
             Size::All | Size::Implied => None,
         };
-        if size.is_some_and(|size| size.saturating_add(builder.len()) > TERM_LIMIT * 8) {
-            return Err(limit());
+        if let Some(bits) = size.map(|size| size.saturating_add(builder.len()))
+            && bits > TERM_LIMIT * 8
+        {
+            return Err(too_large(bits));
         }
         add(&mut builder, segment, &value(&segment.value), size)?;
         if builder.len() > TERM_LIMIT * 8 {
-            return Err(limit());
+            return Err(too_large(builder.len()));
         }
     }
     Ok(Term::Bits(Rc::new(builder.finish())))
@@ -38,6 +40,14 @@ fn badarg() -> Term {
 
 fn limit() -> Term {
     Term::Atom(Atom::SYSTEM_LIMIT)
+}
+
+/// The reason if there are so many bits: the run-time system's own, or that it cannot be done here.
+fn too_large(bits: usize) -> Term {
+    match bif::too_large::<()>(bits / 8) {
+        Err(raised) if raised.class == Atom::TOO_LARGE => Term::Atom(Atom::TOO_LARGE),
+        _ => limit(),
+    }
 }
 
 fn endian(little: bool) -> Endian {

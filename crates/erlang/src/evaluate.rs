@@ -39,7 +39,7 @@ pub fn evaluate(system: &mut System, module: Atom, name: Atom, args: Vec<Term>, 
             Event::Returned(value) => return Ok(value),
             Event::Died(exception) => return Err(NoValue::Exception(exception)),
             Event::Problem(problem) => return Err(NoValue::Problem(problem, process.stacktrace())),
-            Event::Receives => return Err(NoValue::NeedsEngine(process.stacktrace())),
+            Event::Receives | Event::Halts(_) => return Err(NoValue::NeedsEngine(process.stacktrace())),
             Event::Matches | Event::NoMatch | Event::WaitsFor(_) => unreachable!("only probes end so"),
             Event::Asks(request) => request,
         };

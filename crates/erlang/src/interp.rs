@@ -29,6 +29,8 @@ pub enum Event {
     NoMatch,
     /// A probed receive waits so long.
     WaitsFor(Term),
+    /// It ends all processes, with this status.
+    Halts(Term),
     /// It cannot go on.
     Problem(Problem),
 }
@@ -40,6 +42,8 @@ pub enum Problem {
     Unsupported(String),
     /// Code that cannot be loaded.
     Code(CodeError),
+    /// It makes a term that is larger than it may be here.
+    TooLarge,
     /// It makes more calls than it may before it comes to an Op: so many.
     Endless(u64),
 }
@@ -77,6 +81,10 @@ pub fn run(system: &mut System, process: &mut Process) -> Event {
                 Err(value) => return Event::Returned(value),
             },
             Next::Die(reason) => return Event::Died(exception_here(&top, Atom::EXIT, reason)),
+            Next::Raise(exception) if exception.class == Atom::TOO_LARGE => {
+                process.top = Some(top);
+                return Event::Problem(Problem::TooLarge);
+            }
             Next::Raise(exception) => match unwind(&mut top, exception) {
                 Ok(()) => step(process, &mut top),
                 Err(exception) => return Event::Died(exception),
@@ -308,6 +316,7 @@ fn named(
                     Next::Named(Dst::Return, module, name, args)
                 }
                 Flow::Ask(request) => Next::Leave(Event::Asks(request)),
+                Flow::Halt(status) => Next::Leave(Event::Halts(status)),
                 Flow::Unsupported(what) => Next::Leave(Event::Problem(Problem::Unsupported(what))),
                 Flow::Problem(problem) => Next::Leave(Event::Problem(*problem)),
             }
@@ -383,7 +392,7 @@ fn step(process: &mut Process, top: &mut Rc<Frame>) -> Next {
             },
             Instr::Bits(dst, segments) => match bit_syntax::build(segments, |operand| value(frame, operand)) {
                 Ok(bits) => set(frame, *dst, bits),
-                Err(reason) => raise!(Atom::ERROR, reason),
+                Err(reason) => raise!(if reason.is(Atom::TOO_LARGE) { Atom::TOO_LARGE } else { Atom::ERROR }, reason),
             },
             Instr::Closure(dst, lambda) => {
                 let Lambda { code, name, arity, captured } = &**lambda;

@@ -17,6 +17,7 @@
 //! | `evaluate.rs` | one call, without other processes |
 //! | `request.rs` | what a process asks of the engine |
 //! | `table.rs`, `ets.rs`, `match_spec.rs` | ETS tables, what is done with them, match specifications |
+//! | `shared.rs` | counters, atomics, persistent terms |
 //! | `machine.rs` | processes as the engine sees them |
 //! | `report.rs` | what went wrong, in words and source places |
 //! | `entry.rs` | what is run: an option's text, or the functions that a module exports |
@@ -41,6 +42,7 @@ pub mod order;
 pub mod process;
 pub mod report;
 pub mod request;
+pub mod shared;
 pub mod system;
 pub mod table;
 pub mod term;

@@ -23,6 +23,8 @@ pub trait Loader {
     fn is_in_runtime(&mut self, module: Atom, name: Atom, arity: u8) -> Result<bool, LoadError>;
     /// Whether a module is the user's.
     fn is_users(&self, module: Atom) -> bool;
+    /// Whether a module is OTP's own: neither in the user's files nor in directories that were given.
+    fn is_library(&self, module: Atom) -> bool;
 }
 
 /// Why code cannot be had.
@@ -248,6 +250,11 @@ impl Otp {
         }
     }
 
+    /// Whether a module lies in a directory that was given by `-pa`.
+    fn is_given(&self, module: &str) -> bool {
+        self.code_dirs.iter().any(|dir| dir.join(format!("{module}.beam")).exists())
+    }
+
     /// A module that is not the user's: from `-pa` directories, else from the cache, else from OTP.
     fn library(&mut self, module: Atom) -> Result<Option<Term>, LoadError> {
         let name = module.name();
@@ -255,7 +262,7 @@ impl Otp {
             return Ok(None);
         }
         // What lies in the user's directories may change: it is not kept.
-        let own = self.code_dirs.iter().any(|dir| dir.join(format!("{name}.beam")).exists());
+        let own = self.is_given(name);
         let dir = if own { self.scratch.path().to_owned() } else { self.cache.clone() };
         let (core, none) = (dir.join(format!("{name}.core")), dir.join(format!("{name}.none")));
         if own || (!core.exists() && !none.exists()) {
@@ -302,6 +309,10 @@ impl Loader for Otp {
 
     fn is_users(&self, module: Atom) -> bool {
         self.users.contains(&module)
+    }
+
+    fn is_library(&self, module: Atom) -> bool {
+        !self.users.contains(&module) && !self.is_given(module.name())
     }
 }
 

@@ -238,6 +238,15 @@ impl Machine {
                     slot.status = Status::Stopped;
                     return Err(report::problem(system, &self.slots[index].process, &problem));
                 }
+                Event::Halts(status) => {
+                    slot.status = Status::Halted;
+                    return match status {
+                        Term::Int(0) => Ok(()),
+                        status => {
+                            Err(report::halted(system, &self.shown_name(index), &self.slots[index].process, &status))
+                        }
+                    };
+                }
                 Event::Matches | Event::NoMatch | Event::WaitsFor(_) => unreachable!("only probes end so"),
             }
         }
@@ -441,7 +450,7 @@ impl selvedge_messages::Machine for Machine {
                 Ok(found.map_or(Term::Atom(Atom::UNDEFINED), |pid| erlang_pid(pid).into()))
             }
             (Then::Alive, Outcome::Info(info)) => Ok(Term::bool(info == Info::Yes)),
-            (Then::Info(item), Outcome::Info(info)) => Ok(info_term(item, info)),
+            (Then::Info(question), Outcome::Info(info)) => Ok(question.answer(info)),
             (Then::Table(op), Outcome::Done) => op.result(),
             (Then::Receive, Outcome::Message(message)) => {
                 slot.process.inbox = Inbox::Given(message_term(&message.content));
@@ -588,7 +597,7 @@ impl selvedge_messages::Machine for Machine {
         match &self.slots[pid.index()].request.then {
             Then::Table(op) => {
                 let args: Vec<String> = op.args.iter().map(Term::to_string).collect();
-                format!("ets:{}({})", op.function, args.join(", "))
+                format!("{}:{}({})", op.module, op.function, args.join(", "))
             }
             _ => String::new(),
         }
@@ -601,19 +610,6 @@ impl selvedge_messages::Machine for Machine {
     fn show_name(&self, name: Name) -> String {
         Atom::from_number(name.index()).to_string()
     }
-}
-
-fn info_term(item: Term, info: Info) -> Term {
-    let value = match info {
-        Info::NoProcess => return Term::Atom(Atom::UNDEFINED),
-        Info::Name(None) => return Term::Nil,
-        Info::Name(Some(name)) => Term::Atom(Atom::from_number(name.index())),
-        Info::Yes => Term::bool(true),
-        Info::No => Term::bool(false),
-        Info::Count(count) => Term::count(count),
-        Info::Processes(pids) => Term::list(pids.into_iter().map(|pid| erlang_pid(pid).into()).collect::<Vec<_>>()),
-    };
-    Term::tuple([item, value])
 }
 
 /// A problem with code, for callers that only check names.

@@ -1,6 +1,7 @@
 //! What went wrong, in words and source places.
 
 use crate::atom::Atom;
+use crate::bif::{LIST_LIMIT, TERM_LIMIT};
 use crate::core::Place;
 use crate::interp::Problem;
 use crate::process::{Exception, Process};
@@ -32,6 +33,11 @@ pub fn problem(system: &System, process: &Process, problem: &Problem) -> Stop {
     match problem {
         Problem::Unsupported(feature) => Stop::Unsupported(Box::new(Unsupported { feature: feature.clone(), place })),
         Problem::Code(error) => Stop::Unsupported(Box::new(Unsupported { feature: error.to_string(), place })),
+        Problem::TooLarge => {
+            let what = format!("lists to {LIST_LIMIT} elements and binaries to {TERM_LIMIT} bytes, at {place}");
+            let kind = BoundKind::Local { instructions: LIST_LIMIT as u64 };
+            Stop::Bound(Box::new(Bound { kind, what, place }))
+        }
         Problem::Endless(calls) => {
             let what =
                 format!("a process to {calls} calls between two operations that others could notice, at {place}");
@@ -59,6 +65,13 @@ pub fn crash(system: &System, name: &str, exception: &Exception) -> Stop {
         word.push_str("called from here");
     }
     Stop::Violation(Box::new(Violation { kind, message, places }))
+}
+
+/// A process has ended all others with a status that says that something is wrong.
+pub fn halted(system: &System, name: &str, process: &Process, status: &Term) -> Stop {
+    let message = format!("process {name} halts the system with {status}");
+    let places = vec![(place(system, process), String::new())];
+    Stop::Violation(Box::new(Violation { kind: ViolationKind::Abort, message, places }))
 }
 
 /// The first process is ended by an exit signal; a reason with a stack trace tells where it comes from.

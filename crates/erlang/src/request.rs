@@ -1,9 +1,11 @@
 //! What a process asks of the engine, and what it makes of the answer.
 
-use crate::machine::Machine;
+use crate::atom::Atom;
+use crate::machine::{Machine, erlang_pid};
 use crate::table::TableOp;
 use crate::term::{Ref, Term};
-use selvedge_messages::Op;
+use selvedge_ir::EntityRef;
+use selvedge_messages::{Info, Op};
 use std::rc::Rc;
 
 /// An Op, and what becomes of its outcome.
@@ -40,14 +42,42 @@ pub enum Then {
     Found,
     /// `true` or `false`: whether the process lives.
     Alive,
-    /// `{Item, Value}`, `[]` for a name that is not there, or `undefined`: the answer of `process_info/2`.
-    Info(Term),
+    /// The answer of `process_info/2`.
+    Info(Box<Question>),
     /// A message is received, or the time is over.
     Receive,
     /// What the operation on tables has given.
     Table(Rc<TableOp>),
     /// The process has ended.
     Nothing,
+}
+
+/// What `process_info/2` was asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The items, each with what is known of it already; of one, perhaps, nothing is.
+    pub items: Vec<(Term, Option<Term>)>,
+    /// Whether it was a list.
+    pub list: bool,
+}
+
+impl Question {
+    /// `{Item, Value}`, `[]` for a name that is not there, or a list of pairs; `undefined` if there is no such process.
+    pub fn answer(self, info: Info) -> Term {
+        let found = match info {
+            Info::NoProcess => return Term::Atom(Atom::UNDEFINED),
+            Info::Name(None) if !self.list => return Term::Nil,
+            Info::Name(None) => Term::Nil,
+            Info::Name(Some(name)) => Term::Atom(Atom::from_number(name.index())),
+            Info::Yes => Term::bool(true),
+            Info::No => Term::bool(false),
+            Info::Count(count) => Term::count(count),
+            Info::Processes(pids) => Term::list(pids.into_iter().map(|pid| erlang_pid(pid).into()).collect::<Vec<_>>()),
+        };
+        let pair = |(item, value): (Term, Option<Term>)| Term::tuple([item, value.unwrap_or_else(|| found.clone())]);
+        let mut pairs = self.items.into_iter().map(pair);
+        if self.list { Term::list(pairs.collect::<Vec<_>>()) } else { pairs.next().unwrap_or(Term::Nil) }
+    }
 }
 
 /// What a new process runs.

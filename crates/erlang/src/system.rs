@@ -168,6 +168,11 @@ impl System {
         self.loader.is_users(module)
     }
 
+    /// Whether a module is OTP's own.
+    pub fn is_library(&self, module: Atom) -> bool {
+        self.loader.is_library(module)
+    }
+
     /// Where a module's code comes from, for `code:which/1`.
     pub fn loader(&mut self) -> &mut dyn Loader {
         &mut *self.loader

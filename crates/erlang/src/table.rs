@@ -14,6 +14,7 @@
 use crate::atom::Atom;
 use crate::bif::Raised;
 use crate::order::compare;
+use crate::shared::{self, Shared};
 use crate::term::{Pid, Ref, Term};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -49,6 +50,13 @@ pub struct Key {
     /// The key itself.
     pub term: Term,
     by_value: bool,
+}
+
+impl Key {
+    /// A key that is equal only to the same term.
+    pub fn exact(term: Term) -> Key {
+        Key { term, by_value: false }
+    }
 }
 
 impl PartialEq for Key {
@@ -130,9 +138,11 @@ impl Table {
     }
 }
 
-/// All tables. A copy is a counter.
+/// All tables, and what else is shared. A copy is a counter.
 #[derive(Clone, Default, Debug)]
 pub struct Tables {
+    /// What is shared besides tables.
+    pub shared: Shared,
     all: Rc<BTreeMap<Ref, Rc<Table>>>,
     names: Rc<BTreeMap<u32, Ref>>,
 }
@@ -301,14 +311,16 @@ impl Effect {
     }
 }
 
-/// An operation on tables: the function of `ets`, its arguments, and what came of it.
+/// An operation on what is shared: the function of `ets` or of another module, its arguments, and what came of it.
 #[derive(Clone, Debug)]
 pub struct TableOp {
+    /// The function's module.
+    pub module: Atom,
     /// The function's name.
     pub function: Atom,
     /// Its arguments.
     pub args: Vec<Term>,
-    /// The identity of a table that it may create.
+    /// The identity of a table or array that it may create.
     pub fresh: Option<Ref>,
     /// Its result.
     pub outcome: Option<Result<Term, Raised>>,
@@ -318,7 +330,10 @@ impl TableOp {
     /// Does it.
     pub fn perform(&mut self, tables: &mut Tables, pid: Pid) -> Effect {
         let mut effect = Effect::default();
-        let result = crate::ets::perform(self, tables, pid, &mut effect);
+        let result = match self.module.name() {
+            "ets" => crate::ets::perform(self, tables, pid, &mut effect),
+            _ => shared::perform(self, tables, &mut effect),
+        };
         self.outcome = Some(result.map_err(|raised| *raised));
         effect
     }

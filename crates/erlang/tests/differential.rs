@@ -110,6 +110,11 @@ fn tables_agree_with_erl() {
     with_room(|| agree("some_tables", include_str!("sequential/tables.txt")));
 }
 
+#[test]
+fn counters_atomics_and_persistent_terms_agree_with_erl() {
+    with_room(|| agree("shared_things", include_str!("sequential/shared.txt")));
+}
+
 /// The modules of `tests/erlang/seq`: each exported function without arguments.
 #[test]
 fn modules_of_sequential_functions_agree_with_erl() {

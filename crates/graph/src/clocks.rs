@@ -26,6 +26,8 @@ const RELEASED: usize = 2;
 const UNFENCED: usize = 3;
 const FENCED: usize = 4;
 const ROWS: usize = 5;
+/// No row is narrower.
+pub const NARROW: usize = 4;
 
 /// The clocks of all events of a graph.
 #[derive(Clone, Default, Debug)]
@@ -41,6 +43,12 @@ impl Clocks {
         self.rows.clear();
     }
 
+    /// Forgets all events and threads.
+    pub fn reset(&mut self) {
+        self.rows.clear();
+        self.width = 0;
+    }
+
     /// Keeps the clocks of the first `events`.
     pub fn truncate(&mut self, events: usize) {
         self.rows.truncate(events * ROWS * self.width);
@@ -51,7 +59,7 @@ impl Clocks {
         if threads <= self.width {
             return;
         }
-        let width = threads.next_power_of_two().max(4);
+        let width = threads.next_power_of_two().max(NARROW);
         if let Some(count) = self.rows.len().checked_div(self.width) {
             let mut rows = vec![0; count * width];
             for (new, old) in rows.chunks_exact_mut(width).zip(self.rows.chunks_exact(self.width)) {

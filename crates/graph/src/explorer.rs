@@ -73,6 +73,25 @@ pub(crate) struct Frame {
     todo: Vec<Todo>,
 }
 
+/// Memory that an exploration has used, and that the next one can use again.
+#[derive(Default)]
+pub struct Storage {
+    spare: Vec<Frame>,
+    frames: Vec<Frame>,
+    steps: Vec<crate::runner::Step>,
+    places: Vec<(Addr, u8)>,
+    locations: FxHashMap<Addr, crate::event::LocId>,
+    scratch: Scratch,
+    names: Vec<EventId>,
+    waiting: Vec<EventId>,
+    habits: Vec<Habits>,
+}
+
+impl Storage {
+    /// As many graphs are kept.
+    const FRAMES: usize = 32;
+}
+
 /// Whether the present graph goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Go {
@@ -117,18 +136,32 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         session: &'a mut Session<'s>,
         full: Option<&'a mut OnFull<'f>>,
     ) -> Explorer<'a, 's, 'f, M, Mo> {
+        Explorer::new_in(machine, options, session, full, Storage::default())
+    }
+
+    /// The same, in memory that was used before.
+    pub(crate) fn new_in(
+        machine: M,
+        options: &'a Options,
+        session: &'a mut Session<'s>,
+        full: Option<&'a mut OnFull<'f>>,
+        storage: Storage,
+    ) -> Explorer<'a, 's, 'f, M, Mo> {
+        let Storage { mut spare, frames: mut empty, steps, places, locations, scratch, names, waiting, habits } =
+            storage;
+        empty.push(spare.pop().unwrap_or_default());
         Explorer {
-            runner: Runner::new(machine),
+            runner: Runner::new_in(machine, steps, places),
             options,
             session,
             full,
-            frames: vec![Frame::default()],
-            spare: Vec::new(),
-            locations: FxHashMap::default(),
-            scratch: Scratch::default(),
-            names: Vec::new(),
-            waiting: Vec::new(),
-            habits: Vec::new(),
+            frames: empty,
+            spare,
+            locations,
+            scratch,
+            names,
+            waiting,
+            habits,
             restart: false,
             restarts: 0,
             reached: None,
@@ -137,6 +170,21 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             budget: None,
             model: PhantomData,
         }
+    }
+
+    /// The end: what is left for the next exploration.
+    pub(crate) fn into_storage(self) -> Storage {
+        let Explorer { runner, mut frames, mut spare, mut locations, scratch, names, waiting, mut habits, .. } = self;
+        spare.append(&mut frames);
+        spare.truncate(Storage::FRAMES);
+        for frame in &mut spare {
+            frame.graph.reset();
+            frame.todo.clear();
+        }
+        locations.clear();
+        habits.clear();
+        let (steps, places) = runner.into_storage();
+        Storage { spare, frames, steps, places, locations, scratch, names, waiting, habits }
     }
 
     fn frame(&mut self) -> &mut Frame {

@@ -4,7 +4,7 @@
 //! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit copies what it keeps
 //! of a graph into another one ([`Graph::restrict`]).
 
-use crate::clocks::{Clocks, HB, PORF};
+use crate::clocks::{self, Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE};
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
@@ -541,6 +541,15 @@ impl Graph {
         for event in self.events.iter_mut().chain(changed).filter(|event| event.is_access()) {
             event.loc = names[event.loc.index()];
         }
+    }
+
+    /// Forgets all events and how wide the graph was: what is left is a little memory for a graph of another program.
+    pub fn reset(&mut self) {
+        self.clear();
+        self.clocks.reset();
+        self.threads.truncate(clocks::NARROW);
+        self.births.truncate(clocks::NARROW);
+        self.locations.truncate(16);
     }
 
     /// Forgets all events.

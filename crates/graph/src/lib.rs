@@ -33,6 +33,7 @@ pub mod runner;
 use event::LocId;
 pub use explorer::Estimate;
 use explorer::Explorer;
+pub use explorer::Storage;
 use graph::Graph;
 use selvedge_ir::EntityRef;
 use selvedge_machine::session::{Ending, Limits, Observer, Session};
@@ -153,10 +154,21 @@ pub fn estimate<M: Machine>(mut machine: M, options: &Options, time: Duration) -
 
 /// Explores a program and tells about it while it runs.
 pub fn explore_with<M: Machine>(
+    machine: M,
+    options: &Options,
+    observer: &mut dyn Observer,
+    full: Option<&mut OnFull<'_>>,
+) -> Exploration {
+    explore_in(machine, options, observer, full, &mut Storage::default())
+}
+
+/// As [`explore_with`], in memory that was used by explorations before: for many small programs, one after the other.
+pub fn explore_in<M: Machine>(
     mut machine: M,
     options: &Options,
     observer: &mut dyn Observer,
     full: Option<&mut OnFull<'_>>,
+    storage: &mut Storage,
 ) -> Exploration {
     let mut session = Session::new(&options.limits, observer);
     if let Err(stop) = machine.start() {
@@ -166,12 +178,24 @@ pub fn explore_with<M: Machine>(
         }
         return session.result;
     }
-    // An early end is noted in the result.
-    let _ = match options.model {
-        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, &mut session, full).run(),
-        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, &mut session, full).run(),
-        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, &mut session, full).run(),
-        MemoryModel::Rc11 => Explorer::<M, models::rc11::Rc11>::new(machine, options, &mut session, full).run(),
+    match options.model {
+        MemoryModel::Sc => run::<M, models::sc::Sc>(machine, options, &mut session, full, storage),
+        MemoryModel::Tso => run::<M, models::tso::Tso>(machine, options, &mut session, full, storage),
+        MemoryModel::Ra => run::<M, models::ra::Ra>(machine, options, &mut session, full, storage),
+        MemoryModel::Rc11 => run::<M, models::rc11::Rc11>(machine, options, &mut session, full, storage),
     };
     session.result
+}
+
+fn run<M: Machine, Mo: models::Model>(
+    machine: M,
+    options: &Options,
+    session: &mut Session<'_>,
+    full: Option<&mut OnFull<'_>>,
+    storage: &mut Storage,
+) {
+    let mut explorer = Explorer::<M, Mo>::new_in(machine, options, session, full, std::mem::take(storage));
+    // An early end is noted in the result.
+    let _ = explorer.run();
+    *storage = explorer.into_storage();
 }

@@ -15,7 +15,7 @@ use selvedge_machine::{Addr, Machine, Outcome, Status, Stop, ThreadId};
 
 /// One step of the machine. Two graphs agree as long as their steps do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Step {
+pub(crate) struct Step {
     thread: ThreadId,
     kind: Kind,
     outcome: Outcome,
@@ -35,9 +35,18 @@ pub struct Runner<M> {
 }
 
 impl<M: Machine> Runner<M> {
-    /// A machine that has been started.
-    pub fn new(machine: M) -> Runner<M> {
-        Runner { machine, places: Vec::new(), made: Vec::new(), bounded: Vec::new(), agreed: 0 }
+    /// A machine that has been started, and lists that are used again.
+    pub(crate) fn new_in(machine: M, made: Vec<Step>, places: Vec<(Addr, u8)>) -> Runner<M> {
+        debug_assert!(made.is_empty() && places.is_empty(), "nothing is left in lists that are used again");
+        Runner { machine, places, made, bounded: Vec::new(), agreed: 0 }
+    }
+
+    /// The end: the lists, for the next one.
+    pub(crate) fn into_storage(self) -> (Vec<Step>, Vec<(Addr, u8)>) {
+        let Runner { mut made, mut places, .. } = self;
+        made.clear();
+        places.clear();
+        (made, places)
     }
 
     /// Address and size of a location.

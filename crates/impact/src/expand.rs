@@ -69,7 +69,7 @@ impl Verifier {
 
     /// Function Skip(v, T): whether T was as well scheduled before the last step, and need not be scheduled behind it.
     pub(crate) fn skip(&self, v: NodeId, thread: ThreadId) -> bool {
-        if self.not_skipped.contains(&(v, thread)) {
+        if !self.skipping || self.not_skipped.contains(&(v, thread)) {
             return false;
         }
         let Some(edge) = self.art.nodes[v].parent else { return false };

@@ -6,7 +6,7 @@
 //! it is preserved along the path, and A_n is the goal. It is one conjunct of a label (a clause).
 //!
 //! A conjunct that mentions an input of R speaks of something that is not there yet before R. It is left out if the rest
-//! still contradicts the path so far; an input that equals a term is replaced by it; one that is only compared with
+//! still contradicts the path so far, by guards that may be others than before; an input that equals a term is replaced by it; one that is only compared with
 //! numbers is tried in each range. Otherwise the verification gives up.
 
 use crate::art::NodeId;
@@ -30,6 +30,17 @@ pub(crate) struct PathFormula {
     /// The guard of the edge to each node, over the state at v_0.
     guards: Vec<Vec<Term>>,
 }
+
+impl PathFormula {
+    /// The guards of the edges up to the n-th node: node and place in its guard.
+    fn owners(&self, n: usize) -> Vec<(usize, usize)> {
+        let of_node = |m: usize| (0..self.guards[m].len()).map(move |k| (m, k));
+        (0..=n).flat_map(of_node).collect()
+    }
+}
+
+/// Conjuncts and guards that contradict each other.
+type Reason = (Vec<Term>, Vec<(usize, usize)>);
 
 /// A_0, ..., A_n; what is true everywhere is left out at the start: the first belongs to node `from`.
 pub(crate) struct Interpolant {
@@ -73,20 +84,15 @@ impl Verifier {
         let mut conjuncts = vec![bad_now];
         conjuncts.extend(&path.base);
         let first_guard = conjuncts.len();
-        let mut owners = Vec::new();
-        for (n, guard) in path.guards.iter().enumerate() {
-            for (k, &conjunct) in guard.iter().enumerate() {
-                conjuncts.push(conjunct);
-                owners.push((n, k));
-            }
-        }
+        let owners = path.owners(last);
+        conjuncts.extend(owners.iter().map(|&(n, k)| path.guards[n][k]));
         let core = match self.ask(&conjuncts)? {
             Answer::Unsat(core) => core,
             answer => return Ok(Err(answer)),
         };
         let needed = core.iter().filter(|&&n| n >= first_guard).map(|&n| owners[n - first_guard]).collect::<Vec<_>>();
         let bad = if core.contains(&0) { vec![bad] } else { Vec::new() };
-        Ok(Ok(self.backwards(path, bad, &needed)?))
+        Ok(Ok(self.backwards(path, bad, needed)?))
     }
 
     /// N_n, ..., N_0 for the guards in the core, as their negations.
@@ -94,14 +100,14 @@ impl Verifier {
         &mut self,
         path: &PathFormula,
         bad: Vec<Term>,
-        needed: &[(usize, usize)],
+        mut needed: Vec<(usize, usize)>,
     ) -> Result<Interpolant, Halt> {
         let last = path.nodes.len() - 1;
         let mut now = bad;
         let mut formulas = Vec::new();
         let mut n = last;
         loop {
-            self.project(path, n, &mut now)?;
+            self.project(path, n, &mut now, &mut needed)?;
             let all = self.program.terms.all(&now);
             let formula = self.program.terms.not(all);
             if self.program.terms.is_true(formula) {
@@ -129,8 +135,14 @@ impl Verifier {
         Ok(Interpolant { from: n, formulas })
     }
 
-    /// Removes inputs from N_n.
-    fn project(&mut self, path: &PathFormula, n: usize, now: &mut Vec<Term>) -> Result<(), Halt> {
+    /// Removes inputs from N_n. Without some of its conjuncts, other guards may be needed.
+    fn project(
+        &mut self,
+        path: &PathFormula,
+        n: usize,
+        now: &mut Vec<Term>,
+        needed: &mut Vec<(usize, usize)>,
+    ) -> Result<(), Halt> {
         let mut inputs = self.inputs(now);
         if inputs.is_empty() {
             return Ok(());
@@ -150,8 +162,8 @@ impl Verifier {
         let speaks_of_inputs = |terms: &Terms, c: Term| terms.symbols_of(c).iter().any(|s| inputs.contains(s));
         let (with, without): (Vec<Term>, Vec<Term>) =
             now.iter().partition(|&&c| speaks_of_inputs(&self.program.terms, c));
-        if self.contradicts(path, n, &without)? {
-            *now = without;
+        if let Some(reason) = self.contradicts(path, n, &without)? {
+            (*now, *needed) = reason;
             return Ok(());
         }
         let Some(some_input) = self.for_some_input(&with, &inputs) else { return Err(Halt::Projection) };
@@ -160,13 +172,18 @@ impl Verifier {
         Ok(())
     }
 
-    /// Whether the path up to its n-th node contradicts conjuncts there.
-    fn contradicts(&mut self, path: &PathFormula, n: usize, now: &[Term]) -> Result<bool, Halt> {
+    /// Whether the path up to its n-th node contradicts conjuncts there: which of them, and by which guards.
+    fn contradicts(&mut self, path: &PathFormula, n: usize, now: &[Term]) -> Result<Option<Reason>, Halt> {
         let state = Rc::clone(&path.states[n]);
         let mut conjuncts: Vec<Term> = now.iter().map(|&c| state.apply(&mut self.program.terms, c)).collect();
         conjuncts.extend(&path.base);
-        conjuncts.extend(path.guards[..=n].iter().flatten());
-        Ok(matches!(self.ask(&conjuncts)?, Answer::Unsat(_)))
+        let first_guard = conjuncts.len();
+        let owners = path.owners(n);
+        conjuncts.extend(owners.iter().map(|&(m, k)| path.guards[m][k]));
+        let Answer::Unsat(core) = self.ask(&conjuncts)? else { return Ok(None) };
+        let of_now = core.iter().filter_map(|&c| now.get(c).copied()).collect();
+        let guards = core.iter().filter(|&&c| c >= first_guard).map(|&c| owners[c - first_guard]).collect();
+        Ok(Some((of_now, guards)))
     }
 
     /// Whether some inputs fulfil all conjuncts, as a formula without them. Inputs that are only compared with numbers fall

@@ -9,8 +9,11 @@
 //! 1. An iteration that was cut short by a counterexample leaves nodes unexplored; the next one starts with them.
 //! 2. Enabledness is checked before a covering is looked for: definition 28 asks for it behind covered nodes as well.
 //! 3. With unfair coverings (`close.rs`), that no schedule is left does not mean that there is none; nor with coverings by
-//!    nodes that lead nowhere. They are then taken back, and the search goes on.
-//! 4. A result is yielded only if it permits more than the one before.
+//!    nodes that lead nowhere. They are then taken back, and the search goes on. In the end nothing is skipped any more:
+//!    partial-order reduction keeps one order of independent steps, but a scheduler may want another after it has seen
+//!    an input.
+//! 4. When every schedule is known to go wrong, no further ones are looked at: in a loop there might be no end of them.
+//! 5. A result is yielded only if it permits more than the one before.
 
 use crate::art::{Finding, NodeId};
 use crate::enabledness::Step;
@@ -67,11 +70,15 @@ impl Verifier {
     pub fn next(&mut self, last: Option<&Ivr>, complete: bool) -> Result<Yield, Halt> {
         self.unfair_coverings = complete && last.is_some();
         loop {
+            if last.is_none() && self.is_lost() {
+                return Ok(Yield::Done(Verdict::Unsafe));
+            }
             // Alg. 1, l. 3.
             match self.iteration()? {
                 // Lines 4-5 and 11-16.
                 Status::NoProgress => match self.verdict(last.is_some()) {
                     None | Some(Verdict::Unsafe) if self.take_back_coverings() => self.unfair_coverings = false,
+                    None | Some(Verdict::Unsafe) if self.skipping => self.skipping = false,
                     Some(verdict) => return Ok(Yield::Done(verdict)),
                     None => return Err(Halt::Stuck),
                 },
@@ -87,6 +94,15 @@ impl Verifier {
                 }
             }
         }
+    }
+
+    /// Whether something goes wrong under every schedule, whatever is found out later.
+    fn is_lost(&self) -> bool {
+        self.something_is_wrong() && self.doomed()[self.art.root()]
+    }
+
+    fn something_is_wrong(&self) -> bool {
+        self.art.nodes.values().any(|node| node.finding.is_some())
     }
 
     /// Takes back coverings that no schedule goes over. Whether there were any.
@@ -105,8 +121,7 @@ impl Verifier {
     /// Lines 11-16. None if nothing is left of the tree although nothing goes wrong: where an assumption never holds,
     /// threads wait forever, and `check` does not call that an error. It is not to be called unsafe, then, nor safe.
     fn verdict(&self, has_schedule: bool) -> Option<Verdict> {
-        let wrong = self.art.nodes.values().any(|node| node.finding.is_some());
-        match (wrong, has_schedule || self.remove_error_paths().is_some()) {
+        match (self.something_is_wrong(), has_schedule || self.remove_error_paths().is_some()) {
             (false, true) => Some(Verdict::Safe),
             (true, true) => Some(Verdict::PartiallySafe),
             (true, false) => Some(Verdict::Unsafe),
@@ -210,12 +225,11 @@ impl Verifier {
     fn new_schedule_start(&mut self) {
         self.work.clear();
         self.infeasible_work.clear();
-        let mut order: Vec<NodeId> = self.art.nodes.keys().filter(|&v| !self.is_done(v)).collect();
+        let is_open = |&v: &NodeId| !self.is_done(v) && (self.is_error(v) || !self.is_terminal(v));
+        let mut order: Vec<NodeId> = self.art.nodes.keys().filter(is_open).collect();
         order.sort_by_key(|&v| (self.art.nodes[v].depth, v));
-        let is_left = |v: &NodeId| {
-            self.art.nodes[*v].expanded.is_empty()
-                && (self.is_error(*v) || (!self.is_terminal(*v) && !self.nobody_is_active(*v)))
-        };
+        let is_left =
+            |v: &NodeId| self.art.nodes[*v].expanded.is_empty() && (self.is_error(*v) || !self.nobody_is_active(*v));
         let left: Vec<NodeId> = order.iter().copied().filter(is_left).collect();
         if !left.is_empty() {
             self.late.extend(&left);

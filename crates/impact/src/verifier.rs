@@ -57,10 +57,12 @@ pub struct Verifier {
     pub(crate) not_skipped: FxHashSet<(NodeId, ThreadId)>,
     /// The nodes at each global location, in the order in which they were made.
     pub(crate) at_locations: FxHashMap<Vec<LocationId>, Vec<NodeId>>,
-    /// Instances of inputs: which input, and how many of it the path has taken before.
+    /// Instances of inputs: which input, and how often the path has taken it before.
     pub(crate) instances: FxHashMap<(Symbol, u32), Symbol>,
     /// Whether a covering may be unfair: everything is to be looked at, and there is a safe schedule already.
     pub(crate) unfair_coverings: bool,
+    /// Whether partial-order reduction is used: as long as there may be a safe schedule with it.
+    pub(crate) skipping: bool,
     /// How many nodes were explored that no feasible path leads to.
     pub(crate) unwound_in_vain: usize,
     /// Nodes that were left over by an iteration, to be looked at by a later one whatever is known about the step to them.
@@ -99,6 +101,7 @@ impl Verifier {
             at_locations: FxHashMap::default(),
             instances: FxHashMap::default(),
             unfair_coverings: false,
+            skipping: true,
             unwound_in_vain: 0,
             late: FxHashSet::default(),
         };
@@ -185,11 +188,8 @@ impl Verifier {
     ) -> (State, Vec<Term>) {
         let inputs = self.program.transitions[transition].inputs.clone();
         let mut with_inputs = before.clone();
-        let occurrence = match from {
-            Some(from) if !inputs.is_empty() => self.occurrence(from, transition),
-            _ => 0,
-        };
         for &input in &inputs {
+            let occurrence = from.map_or(0, |from| self.occurrence(from, input));
             let instance = self.instance(input, occurrence);
             let term = self.program.terms.var(instance);
             with_inputs.values.insert(input, term);
@@ -222,13 +222,16 @@ impl Verifier {
     pub fn instances_at(&self, node: NodeId) -> Vec<Symbol> {
         let Some(edge) = self.art.nodes[node].parent else { return Vec::new() };
         let inputs = &self.program.transitions[edge.transition].inputs;
-        let occurrence = self.occurrence(edge.from, edge.transition);
-        inputs.iter().filter_map(|&input| self.instances.get(&(input, occurrence)).copied()).collect()
+        let instance = |&input: &Symbol| self.instances.get(&(input, self.occurrence(edge.from, input))).copied();
+        inputs.iter().filter_map(instance).collect()
     }
 
-    /// How often a path has taken a transition.
-    fn occurrence(&self, node: NodeId, transition: TransitionId) -> u32 {
-        let takes = |&n: &NodeId| self.art.nodes[n].parent.is_some_and(|edge| edge.transition == transition);
+    /// How often a path has taken an input. Transitions that branch on an input share it, so they are counted together.
+    fn occurrence(&self, node: NodeId, input: Symbol) -> u32 {
+        let takes = |&n: &NodeId| {
+            let edge = self.art.nodes[n].parent;
+            edge.is_some_and(|edge| self.program.transitions[edge.transition].inputs.contains(&input))
+        };
         self.art.upwards(node).filter(takes).count() as u32
     }
 

@@ -11,12 +11,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 fn load(name: &str, defines: &[&str]) -> Module {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/schedules").join(name);
-    let defines = defines.iter().map(|&define| define.to_owned()).collect();
-    let options = selvedge_llvm::ClangOptions { defines, ..Default::default() };
-    let mut module = selvedge_llvm::load(&[file], &options).expect("it compiles");
-    selvedge_analysis::prepare(&mut module, &selvedge_analysis::Options::for_schedules()).expect("well-formed");
-    module
+    common::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/schedules").join(name), defines)
 }
 
 fn first(name: &str, defines: &[&str]) -> (Verifier, Outcome) {

@@ -179,18 +179,12 @@ impl Memory {
         if size > MAX_OBJECT || self.total + size > MAX_TOTAL {
             return None;
         }
-        let space_index = owner.map_or(1, |thread| thread.index() + 2);
+        let space_index = space_of(owner);
         if self.spaces.len() <= space_index {
             self.spaces.resize_with(space_index + 1, Space::default);
         }
         let space = &mut self.spaces[space_index];
-        // One page more than needed where the end would coincide with the next object's start.
-        let guard = guard_pages(kind);
-        let pages = (size >> PAGE_BITS) as usize + 1 + 2 * guard;
-        if space.pages.len() + pages > 1 << (SPACE_BITS - PAGE_BITS) {
-            return None;
-        }
-        let base = (space_index as u64) << SPACE_BITS | ((space.pages.len() + guard) as u64) << PAGE_BITS;
+        let (base, pages) = layout(space_index, space.pages.len(), kind, size)?;
         let index = space.objects.len() as u32;
         if index == space.young {
             self.growing.push(space_index as u16);
@@ -200,14 +194,14 @@ impl Memory {
         let room = size as usize + 8;
         space.bytes.resize(data + room, 0);
         space.init.resize(data + room, u8::from(zeroed));
-        space.pages.resize(space.pages.len() + pages, index);
+        space.pages.resize(pages, index);
         let shared = matches!(kind, ObjectKind::Global);
         self.total += size;
-        space.objects.push(Object { base: Addr(base), size, kind, alive: true, shared, touched: self.now, tag, data });
+        space.objects.push(Object { base, size, kind, alive: true, shared, touched: self.now, tag, data });
         if !self.marks.is_empty() {
             self.log.push(Change::Alloc { space: space_index as u16 });
         }
-        Some(Addr(base))
+        Some(base)
     }
 
     /// Ends an object's life. The caller has checked that it lives.
@@ -549,6 +543,14 @@ impl Memory {
         }
     }
 
+    /// Goes back to before the first mark; time starts again.
+    pub fn undo_all(&mut self) {
+        while !self.marks.is_empty() {
+            self.undo();
+        }
+        self.now = 0;
+    }
+
     /// Goes back to the newest mark and forgets it.
     pub fn undo(&mut self) {
         let to = self.marks.pop().expect("undo has a mark to go to");
@@ -571,6 +573,45 @@ impl Memory {
             }
         }
     }
+}
+
+/// The addresses that a [`Memory`] is going to give to objects, without the objects.
+#[derive(Clone, Default, Debug)]
+pub struct Addresses {
+    /// How many pages of each space are given out.
+    pages: Vec<usize>,
+}
+
+impl Addresses {
+    /// None are given out.
+    pub fn clear(&mut self) {
+        self.pages.clear();
+    }
+
+    /// The address of the next object of this kind and size, as [`Memory::alloc`] gives it.
+    pub fn next(&mut self, owner: Option<ThreadId>, kind: ObjectKind, size: u64) -> Option<Addr> {
+        let space = space_of(owner);
+        if self.pages.len() <= space {
+            self.pages.resize(space + 1, 0);
+        }
+        let (base, pages) = layout(space, self.pages[space], kind, size)?;
+        self.pages[space] = pages;
+        Some(base)
+    }
+}
+
+/// The space that a thread's objects are in, or that of globals.
+fn space_of(owner: Option<ThreadId>) -> usize {
+    owner.map_or(1, |thread| thread.index() + 2)
+}
+
+/// Where the next object of a space is, and how many pages of the space are given out with it. `None` if there is no room.
+fn layout(space: usize, given_out: usize, kind: ObjectKind, size: u64) -> Option<(Addr, usize)> {
+    // One page more than needed where the end would coincide with the next object's start.
+    let guard = guard_pages(kind);
+    let pages = given_out + (size >> PAGE_BITS) as usize + 1 + 2 * guard;
+    let base = (space as u64) << SPACE_BITS | ((given_out + guard) as u64) << PAGE_BITS;
+    (pages <= 1 << (SPACE_BITS - PAGE_BITS)).then_some((Addr(base), pages))
 }
 
 /// How many pages before and behind an object belong to no other: an access that misses its object lands there, and is

@@ -18,18 +18,19 @@ impl Columns<'_> {
     }
 }
 
-/// The chart as text, one line for every step, with what happens at the end of the line.
+/// The chart as text, one line for every step: its number, the lifelines, what happens, and where in the source.
 pub fn text(replay: &Replay) -> String {
     let columns = Columns { processes: &replay.processes };
     let wide = replay.processes.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0).clamp(6, 20) + 2;
-    let mut out = String::new();
+    let digits = replay.records.len().to_string().len();
+    let mut out = " ".repeat(digits + 1);
     for (_, name) in &replay.processes {
         let name: String = name.chars().take(wide - 2).collect();
         let _ = write!(out, "{name:^wide$}");
     }
     let mut chart = vec![out.trim_end().to_owned()];
     let mut alive = vec![true; replay.processes.len()];
-    for record in &replay.records {
+    for (n, record) in replay.records.iter().enumerate() {
         let mut line = vec![' '; wide * replay.processes.len()];
         let middle = |column: usize| column * wide + wide / 2;
         for (column, alive) in alive.iter().enumerate() {
@@ -42,12 +43,13 @@ pub fn text(replay: &Replay) -> String {
             alive[columns.of(record.pid)] = false;
         }
         let line: String = line.into_iter().collect();
-        chart.push(format!("{line}  {} {}", record.name, record.what));
+        let place = if record.place.file.is_empty() { String::new() } else { format!("  ({})", record.place) };
+        chart.push(format!("{:>digits$} {line}  {} {}{place}", n + 1, record.name, record.what));
     }
     for (pid, what) in &replay.waiting {
         let name = replay.processes.iter().find(|(known, _)| known == pid).map_or("", |(_, name)| name);
         let what = if what.is_empty() { "a message" } else { what };
-        chart.push(format!("{}  {name} waits for {what}", " ".repeat(wide * replay.processes.len())));
+        chart.push(format!("{}  {name} waits for {what}", " ".repeat(digits + 1 + wide * replay.processes.len())));
     }
     chart.join("\n") + "\n"
 }

@@ -1,6 +1,6 @@
 //! What a maximal execution means: complete, blocked, or a deadlock.
 //!
-//! An execution is complete if every process has ended or is a server that waits for more. If another process waits, it
+//! An execution is complete if every process has ended or is a server that waits for more, or if one has ended all others. If another process waits, it
 //! waits forever: that is an error, unless some process was stopped at a violation or bound, so that what the others wait
 //! for might have come.
 
@@ -17,16 +17,17 @@ pub(crate) fn conclude<M: Machine>(
     bounded: bool,
     schedule: impl FnOnce() -> Schedule,
 ) -> Result<bool, Over> {
-    let (mut stopped, mut waiting) = (false, Vec::new());
+    let (mut stopped, mut halted, mut waiting) = (false, false, Vec::new());
     for pid in (0..system.roster.processes()).map(Pid::new).filter(|&pid| system.is_alive(pid)) {
         match system.machine.status(pid) {
             Status::Stopped => stopped = true,
+            Status::Halted => halted = true,
             Status::Ready if !system.machine.is_server(pid) => waiting.push(pid),
             _ => {}
         }
     }
-    if stopped || bounded {
-        return Ok(!bounded && waiting.is_empty());
+    if stopped || halted || bounded {
+        return Ok(!bounded && (halted || waiting.is_empty()));
     }
     if !waiting.is_empty() {
         if session.options.deadlocks {

@@ -22,6 +22,9 @@ pub enum Status {
     Ready,
     /// It met a violation, an unsupported feature or a bound, and does not go on: it is stuck where it is, alive.
     Stopped,
+    /// It has ended all processes: nothing that others wait for is missing. Steps that others have made are no less
+    /// possible, as it might have come to this later.
+    Halted,
     /// It has ended ([`Machine::ended`] was called).
     Ended,
 }

@@ -265,7 +265,8 @@ pub enum Op<M: Machine + ?Sized> {
         /// What.
         payload: M::Payload,
     },
-    /// Stops a timer. [`Outcome::Flag`]: whether it had not fired (nor been stopped).
+    /// Stops a timer. [`Outcome::Flag`]: whether it had not fired, nor been stopped, be it by the end of the process that it
+    /// would have sent to.
     CancelTimer {
         /// Which.
         reference: Ref,

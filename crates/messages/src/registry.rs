@@ -35,6 +35,29 @@ impl<M: Machine> System<M> {
         }
     }
 
+    /// Whether a timer is running, as a process sees it: one for a process that has ended was stopped by that.
+    pub(crate) fn is_running(&mut self, asks: Pid, reference: Ref, act: &mut Act<M>) -> bool {
+        match self.timers.get(&reference) {
+            Some(&Timer::Running { to: Target::Pid(to), .. }) if to != asks => {
+                self.noticed |= self.quiet;
+                act.touch(Cell::Alive(to), Touch::Read);
+                self.is_alive(to)
+            }
+            Some(Timer::Running { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// Stops a timer; whether it was running.
+    pub(crate) fn cancel_timer(&mut self, asks: Pid, reference: Ref, act: &mut Act<M>) -> bool {
+        act.touch(Cell::Timer(reference), Touch::Write);
+        let running = self.is_running(asks, reference, act);
+        if let Some(&Timer::Running { at, .. }) = self.timers.get(&reference) {
+            self.set_timer(reference, Timer::Cancelled { at });
+        }
+        running
+    }
+
     pub(crate) fn set_timer(&mut self, reference: Ref, timer: Timer<M>) {
         let old = self.timers.insert(reference, timer);
         self.log.push(Undo::Timer(reference, old));

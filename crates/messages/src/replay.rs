@@ -83,7 +83,8 @@ pub fn replay<M: Machine>(machine: M, delivery: Delivery, schedule: &Schedule) -
     replay.processes = all().filter(there).map(named).collect();
     let waits = all().filter(|&pid| system.is_waiting(pid));
     replay.waiting = waits.map(|pid| (pid, system.machine.waits_for(pid))).collect();
-    let over = system.actors().all(|actor| !system.enabled(actor));
+    let halted = all().any(|pid| system.machine.status(pid) == crate::Status::Halted);
+    let over = !halted && system.actors().all(|actor| !system.enabled(actor));
     replay.stuck = over && replay.waiting.iter().any(|(pid, _)| !system.machine.is_server(*pid));
     Ok(replay)
 }

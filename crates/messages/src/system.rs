@@ -525,19 +525,10 @@ impl<M: Machine> System<M> {
                 self.set_timer(reference, Timer::Running { to, payload, at });
                 Outcome::Done
             }
-            Op::CancelTimer { reference } => {
-                act.touch(Cell::Timer(reference), Touch::Write);
-                match self.timers.get(&reference) {
-                    Some(&Timer::Running { at, .. }) => {
-                        self.set_timer(reference, Timer::Cancelled { at });
-                        Outcome::Flag(true)
-                    }
-                    _ => Outcome::Flag(false),
-                }
-            }
+            Op::CancelTimer { reference } => Outcome::Flag(self.cancel_timer(pid, reference, act)),
             Op::ReadTimer { reference } => {
                 act.touch(Cell::Timer(reference), Touch::Read);
-                Outcome::Flag(matches!(self.timers.get(&reference), Some(Timer::Running { .. })))
+                Outcome::Flag(self.is_running(pid, reference, act))
             }
             Op::Choose { .. } => Outcome::Chosen(choice),
             Op::Inspect { target, query } => Outcome::Info(self.inspect(target, query, act)),

@@ -16,15 +16,19 @@
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
 //! | `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
-//! | `tree.rs` | whether a safe result of the verifier is one |
+//! | `tree.rs` | whether a safe result of the verifier is one, and a counterexample |
+//! | `automata.rs` | every state of a program as the verifier sees it |
+//! | `concrete.rs` | these states, and what terms mean in them |
 //! | `messages/` | the same for processes that pass messages |
 //!
 //! Nothing here uses code of an engine: the only things shared with one are the vocabulary of Ops and their
 //! sequentially consistent meaning (`selvedge-machine`), and of the verifier its data: automata, terms, trees.
 
+pub mod automata;
 pub mod axiomatic;
 pub mod check;
 pub mod classes;
+pub mod concrete;
 pub mod dependence;
 pub mod enumerate;
 pub mod fuzz;
@@ -44,4 +48,4 @@ pub use dependence::{ClassKey, Trace};
 pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
 pub use machine::LitmusMachine;
-pub use tree::check_tree;
+pub use tree::{check_counterexample, check_tree};

@@ -5,29 +5,23 @@
 //! at the same locations, and no cycle leaves out a thread that is active in it. What speaks of all states is tried on
 //! many: executions under the tree with a few values for each input, where every label has to hold, some permitted thread
 //! has to be enabled and no error may be; and random states, for each edge and covering on its own.
-//!
-//! The value of a term is computed here once more, by other code than the verifier's.
 
+use crate::automata;
+use crate::concrete::Concrete;
 use crate::generate::Rng;
 use selvedge_impact::art::{Label, Node as ArtNode, NodeId};
-use selvedge_impact::program::{Place, ThreadId, TransitionData, TransitionId};
+use selvedge_impact::iterate::Counterexample;
+use selvedge_impact::program::{Place, Program, ThreadId, TransitionData, TransitionId};
 use selvedge_impact::remove_error_paths::Ivr;
-use selvedge_impact::term::{ArrayBase, Node, Op, Symbol, Term, Terms};
+use selvedge_impact::term::{Node, Term, Terms};
 use selvedge_impact::verifier::Verifier;
 use selvedge_ir::EntityRef;
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// Inputs that are tried.
 const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
 /// Random states for each edge.
 const SAMPLES: usize = 60;
-
-/// A state: what every variable and every element is that is not 0.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Concrete {
-    values: BTreeMap<Symbol, u64>,
-    elements: BTreeMap<(Symbol, u64), u64>,
-}
 
 /// Checks a safe result, with at most so many steps of executions. The error says what is wrong.
 pub fn check_tree(verifier: &Verifier, ivr: &Ivr, steps: usize) -> Result<(), String> {
@@ -36,6 +30,32 @@ pub fn check_tree(verifier: &Verifier, ivr: &Ivr, steps: usize) -> Result<(), St
     tree.fairness()?;
     let reached = tree.executions(steps)?;
     tree.samples(&reached)
+}
+
+/// Checks a counterexample: with its inputs its path is an execution, and it ends in an error or where nobody can go on.
+pub fn check_counterexample(verifier: &Verifier, found: &Counterexample) -> Result<(), String> {
+    let program = &verifier.program;
+    let mut state = Concrete::initial(program);
+    for node in verifier.art.path(found.node) {
+        let Some(edge) = verifier.art.nodes[node].parent else { continue };
+        let taken = &program.transitions[edge.transition].inputs;
+        let values: Vec<u64> = verifier
+            .instances_at(node)
+            .iter()
+            .map(|&symbol| found.inputs.values.get(&symbol).copied().unwrap_or(0))
+            .collect();
+        let input = |symbol| taken.iter().position(|&s| s == symbol).and_then(|n| values.get(n)).copied().unwrap_or(0);
+        let after = state.after(program, edge.transition, input);
+        state = after.ok_or_else(|| format!("the step to {node} of a counterexample is not possible"))?;
+    }
+    let locations = &verifier.art.nodes[found.node].locations;
+    let wrong = locations.iter().any(|&l| program.locations[l].place == Place::Error);
+    let stuck = || automata::is_stuck(program, locations, &state);
+    match found.error.is_some() {
+        true if !wrong => Err("a counterexample ends in no error".to_owned()),
+        false if !stuck() => Err("a thread can go on in a deadlock".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 struct Tree<'a> {
@@ -50,6 +70,10 @@ impl Tree<'_> {
 
     fn label(&self, node: NodeId) -> &Label {
         &self.ivr.labels[node]
+    }
+
+    fn program(&self) -> &Program {
+        &self.verifier.program
     }
 
     fn terms(&self) -> &Terms {
@@ -194,7 +218,7 @@ impl Tree<'_> {
 
     /// Executions under the tree, breadth first; what states were met at which nodes.
     fn executions(&self, steps: usize) -> Result<Vec<(NodeId, Concrete)>, String> {
-        let start = (NodeId::new(0), self.initial());
+        let start = (NodeId::new(0), Concrete::initial(self.program()));
         let mut seen: HashSet<(NodeId, Concrete)> = HashSet::from([start.clone()]);
         let mut todo = VecDeque::from([start]);
         let mut met = Vec::new();
@@ -228,15 +252,14 @@ impl Tree<'_> {
     fn step(&self, node: NodeId, state: &Concrete, thread: ThreadId, input: u64) -> Result<(NodeId, Concrete), String> {
         let mut found = None;
         for (r, child) in self.children(node, thread) {
-            let with = self.with_inputs(state, r, input);
-            if self.transition(r).guard.iter().all(|&term| self.value(&with, term) == 1) {
+            if let Some(after) = state.after(self.program(), r, |_| input) {
                 if found.is_some() {
                     return Err(format!("two transitions of {thread} are enabled at {node}"));
                 }
                 if self.transition(r).error.is_some() {
                     return Err(format!("{thread} runs into an error at {node}"));
                 }
-                found = Some((child, self.after(&with, state, r)));
+                found = Some((child, after));
             }
         }
         found.ok_or_else(|| format!("{thread} is permitted at {node}, but waits"))
@@ -274,123 +297,17 @@ impl Tree<'_> {
 
     /// A state near one that was reached, or any.
     fn random(&self, rng: &mut Rng, near: &[&Concrete]) -> Concrete {
-        let mut state = if near.is_empty() { self.initial() } else { (*rng.pick(near)).clone() };
+        let mut state = if near.is_empty() { Concrete::initial(self.program()) } else { (*rng.pick(near)).clone() };
         for (symbol, data) in self.terms().symbols.iter() {
             if !data.input && !data.array && rng.percent(15) {
                 let value = rng.pick(&[0, 1, 2, 3, 4, 5, 6, u64::MAX, 1 << 31, (1 << 31) - 1, 999, 1000, 1001]);
-                state.values.insert(symbol, value & ones(data.bits));
+                state.set(self.terms(), symbol, value);
             }
         }
         state
-    }
-
-    fn initial(&self) -> Concrete {
-        let mut state = Concrete::default();
-        let initial = &self.verifier.program.initial;
-        for (&symbol, &term) in &initial.values {
-            if let Node::Const(value) = *self.terms().node(term) {
-                state.values.insert(symbol, value);
-            }
-        }
-        for (&symbol, array) in &initial.arrays {
-            if let ArrayBase::Fixed(fixed) = array.base {
-                let elements = self.terms().fixed[fixed].1.iter().enumerate();
-                state.elements.extend(elements.map(|(n, &value)| ((symbol, n as u64), value)));
-            }
-        }
-        state
-    }
-
-    fn with_inputs(&self, state: &Concrete, r: TransitionId, input: u64) -> Concrete {
-        let mut with = state.clone();
-        for &symbol in &self.transition(r).inputs {
-            with.values.insert(symbol, input & ones(self.terms().symbols[symbol].bits));
-        }
-        with
-    }
-
-    fn after(&self, with: &Concrete, state: &Concrete, r: TransitionId) -> Concrete {
-        let mut after = state.clone();
-        for &(symbol, term) in &self.transition(r).updates {
-            after.values.insert(symbol, self.value(with, term));
-        }
-        for (array, writes) in &self.transition(r).writes {
-            for &(index, value) in writes {
-                after.elements.insert((*array, self.value(with, index)), self.value(with, value));
-            }
-        }
-        after
     }
 
     fn value(&self, state: &Concrete, term: Term) -> u64 {
-        value(self.terms(), state, term)
-    }
-}
-
-fn ones(bits: u8) -> u64 {
-    u64::MAX >> (64 - u32::from(bits))
-}
-
-fn as_signed(value: u64, bits: u8) -> i128 {
-    let value = i128::from(value);
-    if value >> (bits - 1) & 1 == 1 { value - (1 << bits) } else { value }
-}
-
-/// The value of a term, step by step as it is written.
-fn value(terms: &Terms, state: &Concrete, term: Term) -> u64 {
-    let bits = terms.bits(term);
-    let of = |inner: Term| value(terms, state, inner);
-    let raw: u64 = match terms.node(term) {
-        Node::Const(number) => *number,
-        Node::Var(symbol) => state.values.get(symbol).copied().unwrap_or(0),
-        Node::Select(array, index) => state.elements.get(&(*array, of(*index))).copied().unwrap_or(0),
-        Node::Sum(constant, parts) => {
-            let total = parts.iter().fold(u128::from(*constant), |sum, &(factor, part)| {
-                sum.wrapping_add(u128::from(factor).wrapping_mul(u128::from(of(part))))
-            });
-            total as u64
-        }
-        Node::Binary(op, a, b) => operator(*op, of(*a), of(*b), bits),
-        Node::Not(a) => ones(bits) - of(*a),
-        Node::Eq(a, b) => u64::from(of(*a) == of(*b)),
-        Node::Ult(a, b) => u64::from(of(*a) < of(*b)),
-        Node::Slt(a, b) => {
-            let width = terms.bits(*a);
-            u64::from(as_signed(of(*a), width) < as_signed(of(*b), width))
-        }
-        Node::Ite(condition, a, b) => of(if of(*condition) == 1 { *a } else { *b }),
-        Node::ZExt(a) => of(*a),
-        Node::SExt(a) => as_signed(of(*a), terms.bits(*a)) as u64,
-        Node::Extract(low, a) => of(*a) >> low,
-    };
-    raw & ones(bits)
-}
-
-fn operator(op: Op, a: u64, b: u64, bits: u8) -> u64 {
-    let far = b >= u64::from(bits);
-    match op {
-        Op::Mul => a.wrapping_mul(b),
-        Op::UDiv if b == 0 => ones(bits),
-        Op::UDiv => a / b,
-        Op::URem if b == 0 => a,
-        Op::URem => a % b,
-        Op::And => a & b,
-        Op::Or => a | b,
-        Op::Xor => a ^ b,
-        Op::Shl => {
-            if far {
-                0
-            } else {
-                a << b
-            }
-        }
-        Op::LShr => {
-            if far {
-                0
-            } else {
-                a >> b
-            }
-        }
-        Op::AShr => (as_signed(a, bits) >> b.min(64)) as u64,
+        state.value(self.terms(), term)
     }
 }

@@ -297,20 +297,28 @@ impl Blocks {
 pub(crate) struct Installed(*mut Blocks);
 
 impl Installed {
-    /// From now on the allocator notes what the model's threads allocate.
+    /// Blocks that the allocator does not know of yet.
     pub fn new() -> Installed {
-        let blocks = Box::into_raw(Box::<Blocks>::default());
-        BLOCKS.set(blocks);
-        Installed(blocks)
+        Installed(Box::into_raw(Box::<Blocks>::default()))
+    }
+
+    /// From now on the allocator notes what the model's threads allocate.
+    pub fn install(&self) {
+        BLOCKS.set(self.0);
+    }
+
+    /// From now on it does not.
+    pub fn uninstall(&mut self) {
+        BLOCKS.set(std::ptr::null_mut());
+        self.new_run();
     }
 }
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        BLOCKS.set(std::ptr::null_mut());
+        self.uninstall();
         // SAFETY: it comes from `Box::into_raw`, and the allocator does not know it any more.
-        let mut blocks = unsafe { Box::from_raw(self.0) };
-        blocks.new_run();
+        drop(unsafe { Box::from_raw(self.0) });
     }
 }
 

@@ -28,13 +28,13 @@ const GUARD: usize = 1 << 16;
 pub(crate) struct Strand {
     coroutine: Option<Coroutine<Outcome, Yielded, Ended, DefaultStack>>,
     here: Here,
+    /// Where its stack must not be touched any more.
+    guarded: Guarded,
     /// The operation that it waits with, on its stack; null if there is none.
     pending: *const Pending,
     /// The ends of its stack.
     limit: usize,
     base: usize,
-    /// Where its stack must not be touched any more.
-    guard: usize,
 }
 
 impl Strand {
@@ -142,7 +142,9 @@ impl Pool {
         let pending = std::ptr::null();
         // The lowest page is there to catch what overflows.
         let (guard, base) = (stack.limit().get(), stack.base().get());
-        Strand { coroutine: Some(Coroutine::with_stack(stack, run)), here, pending, limit: guard + GUARD, base, guard }
+        let coroutine = Coroutine::with_stack(stack, run);
+        let guarded = Guarded { handler: coroutine.trap_handler(), limit: guard };
+        Strand { coroutine: Some(coroutine), here, guarded, pending, limit: guard + GUARD, base }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -166,10 +168,12 @@ impl Pool {
         strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
-        overflow::guard(Some(Guarded { handler: coroutine.trap_handler(), limit: strand.guard }));
+        overflow::guard(&raw const strand.guarded);
         let result = coroutine.resume(outcome);
-        overflow::guard(None);
-        strand.here = runtime::here().unwrap_or(strand.here);
+        overflow::guard(std::ptr::null());
+        if strand.here.yielder.is_null() {
+            strand.here = runtime::here().unwrap_or(strand.here);
+        }
         runtime::set_here(None);
         match result {
             CoroutineResult::Yield(Yielded::Op(pending)) => {

@@ -20,6 +20,7 @@
 //! | `threads.rs` | numbers and names of threads |
 //! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs` | the machine that the engine drives |
+//! | `script.rs` | the steps of a run that is repeated |
 //! | `spin.rs`, `update.rs` | loops that wait for others, or try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `replay.rs` | an execution, written down so that it can be run again |
@@ -49,6 +50,7 @@ mod replay;
 mod report;
 mod runtime;
 mod scope;
+mod script;
 mod shared;
 mod spin;
 pub mod sync;

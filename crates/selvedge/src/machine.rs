@@ -12,6 +12,7 @@
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
+use crate::script::Step;
 use crate::spin::Spin;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
@@ -24,16 +25,6 @@ use std::sync::Arc;
 
 /// The model's closure.
 pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
-
-/// One step of a run.
-#[derive(Clone, Copy)]
-struct Step {
-    thread: ThreadId,
-    op: Op,
-    outcome: Outcome,
-    /// The engine's time.
-    now: u32,
-}
 
 #[derive(Clone, Copy)]
 struct State {
@@ -71,26 +62,64 @@ pub(crate) struct RustMachine {
 /// More is not kept of what was tried out.
 const TRIED: usize = 1 << 16;
 
+/// What a machine leaves for the next one, so that nothing has to be allocated again.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// As it was before the first step: with the objects from outside, and nothing else.
+    memory: Option<Memory>,
+    slots: Vec<Option<Slot>>,
+    states: Vec<State>,
+    steps: Vec<Step>,
+    saved: Vec<(ThreadId, State)>,
+    marks: Vec<(usize, usize)>,
+}
+
 impl RustMachine {
     /// A machine that will run this closure.
     pub fn new(body: Body) -> RustMachine {
-        let mut memory = Memory::new();
-        places::block(&mut memory);
+        let (left, spins) = runtime::shared(|shared| (std::mem::take(&mut shared.left), shared.spins));
+        let Left { memory, slots, states, steps, saved, marks } = left;
+        let mut memory = memory.unwrap_or_else(|| {
+            let mut memory = Memory::new();
+            places::block(&mut memory);
+            memory
+        });
+        memory.mark();
         let mut pool = Pool::new();
-        pool.clear(runtime::shared(|shared| shared.spins));
+        pool.clear(spins);
         RustMachine {
             body,
             memory,
             pool,
-            slots: Vec::new(),
-            states: Vec::new(),
-            steps: Vec::new(),
+            slots,
+            states,
+            steps,
             made: 0,
             stale: false,
-            saved: Vec::new(),
-            marks: Vec::new(),
+            saved,
+            marks,
             tried: FxHashMap::default(),
         }
+    }
+
+    /// Empties everything for the next machine.
+    fn leave(&mut self) -> Left {
+        let mut memory = std::mem::take(&mut self.memory);
+        memory.undo_all();
+        let mut left = Left {
+            memory: Some(memory),
+            slots: std::mem::take(&mut self.slots),
+            states: std::mem::take(&mut self.states),
+            steps: std::mem::take(&mut self.steps),
+            saved: std::mem::take(&mut self.saved),
+            marks: std::mem::take(&mut self.marks),
+        };
+        left.slots.clear();
+        left.states.clear();
+        left.steps.clear();
+        left.saved.clear();
+        left.marks.clear();
+        left
     }
 
     fn save(&mut self, thread: ThreadId) {
@@ -122,12 +151,16 @@ impl RustMachine {
         self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default() });
     }
 
-    /// Runs a coroutine to its next Op.
-    fn go(&mut self, thread: ThreadId, outcome: Outcome) -> Came {
+    /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
+    /// may be in a cycle has to be looked at step by step.
+    fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
-        if let Some(pending) = slot.strand.pending() {
+        if slot.spin.watches()
+            && let Some(pending) = slot.strand.pending()
+        {
             slot.spin.performed(&pending.op, outcome);
         }
+        runtime::repeats(repeats && !slot.spin.watches());
         let mut heap = slot.spin.watches().then(heap);
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         loop {
@@ -147,6 +180,7 @@ impl RustMachine {
             if slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top))) {
                 break;
             }
+            runtime::repeats(false);
             heap = Some(self::heap());
             came = self.pool.resume(&mut slot.strand, 0);
         }
@@ -155,8 +189,8 @@ impl RustMachine {
 
     /// Runs a thread to its next Op, for the first time with these outcomes.
     fn advance(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
-        let came = self.go(thread, outcome);
-        self.take_met(thread, false);
+        let came = self.go(thread, outcome, false);
+        self.take_met(thread);
         let state = &mut self.states[thread.index()];
         if runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
             state.status = Status::Stopped;
@@ -203,13 +237,11 @@ impl RustMachine {
         Stop::Unsupported(Box::new(Unsupported { feature, place: runtime::span(at) }))
     }
 
-    /// Tells the memory about objects that were met. When a run is repeated it knows them already.
-    fn take_met(&mut self, thread: ThreadId, repeated: bool) {
+    /// Tells the memory about objects that were met.
+    fn take_met(&mut self, thread: ThreadId) {
         let memory = &mut self.memory;
         runtime::shared(|shared| {
-            if !repeated {
-                shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
-            }
+            shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
             shared.met.clear();
         });
     }
@@ -229,28 +261,53 @@ impl RustMachine {
         self.abandon();
         self.begin();
         self.stale = false;
+        runtime::shared(|shared| {
+            shared.script.steps = std::mem::take(&mut self.steps);
+            (shared.script.next, shared.script.end) = (0, self.made);
+        });
         self.create(main_thread());
-        self.go(main_thread(), 0);
-        self.take_met(main_thread(), true);
-        for n in 0..self.made {
-            let Step { thread, op, outcome, now } = &self.steps[n];
-            let (thread, outcome, now) = (*thread, *outcome, *now);
-            self.check(thread, op)?;
-            let spawned = match op {
-                Op::Spawn { child } => Some(*child),
-                _ => None,
-            };
+        self.go_on(main_thread(), 0, true);
+        let result = self.follow_script();
+        self.steps = runtime::shared(|shared| {
+            shared.script.end = 0;
+            std::mem::take(&mut shared.script.steps)
+        });
+        runtime::take_aside();
+        result
+    }
+
+    /// Lets threads make the steps of the script.
+    fn follow_script(&mut self) -> Result<(), Stop> {
+        while let Some(Step { thread, op, outcome, now }) = self.next_of_script() {
+            self.check(thread, &op)?;
             self.set_time(now);
-            self.go(thread, outcome);
-            self.take_met(thread, true);
-            if let Some(child) = spawned {
+            if let Op::Spawn { child } = op {
+                // As in the first run: the parent comes to its next operation, then the child to its first one.
+                self.go_on(thread, outcome, false);
                 self.create(child);
-                self.go(child, 0);
-                self.take_met(child, true);
+                self.go_on(child, 0, true);
+            } else {
+                self.go_on(thread, outcome, true);
             }
         }
-        runtime::take_aside();
         Ok(())
+    }
+
+    /// Runs a coroutine of a run that is repeated. The memory knows the objects that it meets.
+    fn go_on(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) {
+        self.go(thread, outcome, repeats);
+        runtime::shared(|shared| shared.met.clear());
+    }
+
+    /// Takes the next step of the script.
+    fn next_of_script(&mut self) -> Option<Step> {
+        runtime::shared(|shared| {
+            let script = &mut shared.script;
+            (script.next < script.end).then(|| {
+                script.next += 1;
+                script.steps[script.next - 1]
+            })
+        })
     }
 
     /// Whether a thread is where the record says.
@@ -319,6 +376,11 @@ fn heap() -> u64 {
 impl Drop for RustMachine {
     fn drop(&mut self) {
         self.abandon();
+        // What a panic has interrupted is not used again.
+        if !std::thread::panicking() {
+            let left = self.leave();
+            runtime::shared(|shared| shared.left = left);
+        }
     }
 }
 

@@ -33,13 +33,21 @@ pub(crate) struct Guarded {
 thread_local! {
     /// Whether the thread that runs is about to call `abort` because of a panic.
     static ABORTS: Cell<bool> = const { Cell::new(false) };
-    static GUARDED: Cell<Option<Guarded>> = const { Cell::new(None) };
+    /// The thread that runs; null if none does.
+    static GUARDED: Cell<*const Guarded> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Says which thread runs.
+/// Says which thread runs; null if none does. The pointer is good until the next call.
 #[inline]
-pub(crate) fn guard(guarded: Option<Guarded>) {
+pub(crate) fn guard(guarded: *const Guarded) {
     GUARDED.set(guarded);
+}
+
+/// The thread that runs.
+#[inline]
+fn guarded() -> Option<Guarded> {
+    // SAFETY: the machine sets the pointer to what it keeps of a thread while it runs that, and to null when it is back.
+    unsafe { GUARDED.get().as_ref() }.copied()
 }
 
 /// The thread that runs is about to call `abort` because of a panic. Says whether that will be caught.
@@ -61,7 +69,7 @@ pub(crate) const RESERVE: usize = 1 << 15;
 pub(crate) fn is_near() -> bool {
     let marker = 0u8;
     let here = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
-    GUARDED.get().is_some_and(|guarded| here < guarded.limit + RESERVE)
+    guarded().is_some_and(|guarded| here < guarded.limit + RESERVE)
 }
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -72,7 +80,7 @@ pub(crate) use linux::install;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux {
-    use super::{ABORTS, Ended, GUARDED, RESERVE};
+    use super::{ABORTS, Ended, RESERVE};
     use corosensei::trap::TrapHandlerRegs;
     use std::sync::{Once, OnceLock};
 
@@ -102,7 +110,7 @@ mod linux {
     }
 
     extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        let guarded = GUARDED.try_with(std::cell::Cell::get).unwrap_or(None);
+        let guarded = super::guarded();
         // SAFETY: the system passes pointers to what it says.
         let context_of = unsafe { &mut *context.cast::<libc::ucontext_t>() };
         let guarded = guarded.filter(|guarded| guarded.handler.stack_ptr_in_bounds(stack_pointer(context_of)));

@@ -142,7 +142,10 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
             Engine::Graph => {
                 let (model, limits) = (builder.memory_model, limits.clone());
                 let options = selvedge_graph::Options { model, reductions: selvedge_graph::Reductions::ALL, limits };
-                selvedge_graph::explore_with(machine, &options, line, None)
+                let mut storage = runtime::shared(|shared| std::mem::take(&mut shared.storage));
+                let result = selvedge_graph::explore_in(machine, &options, line, None, &mut storage);
+                runtime::shared(|shared| shared.storage = storage);
+                result
             }
         };
         // What was explored does not count if something has to be done otherwise from the start.

@@ -17,7 +17,7 @@
 use crate::blocks::{BlockId, Blocks};
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::memory::ObjectKind;
+use selvedge_machine::memory::{Addresses, ObjectKind};
 use selvedge_machine::{Addr, Memory, ThreadId};
 
 /// Where an object is.
@@ -64,7 +64,7 @@ pub(crate) struct Places {
     sizes: Vec<Vec<u64>>,
     /// Blocks from `alloc::alloc` of this run: whatever is in them is part of one object.
     whole: FxHashMap<usize, (Addr, u32)>,
-    numbering: Memory,
+    numbering: Addresses,
     outside: u64,
     block: Addr,
 }
@@ -72,6 +72,8 @@ pub(crate) struct Places {
 /// How many objects from outside a model can be used in it, and how many threads there can be.
 const OUTSIDE: u64 = 2048;
 const PARKS: u64 = selvedge_machine::memory::MAX_THREADS as u64;
+/// The size of the memory for both.
+const BLOCK: u64 = ROOM * OUTSIDE + 8 * PARKS;
 /// Every object has room for all sizes, so that a place may have objects of different sizes in different executions.
 const ROOM: u64 = 16;
 /// What lies further behind in a block is an object of its own.
@@ -91,8 +93,8 @@ fn offset(size: u8) -> u64 {
 impl Places {
     /// No objects yet.
     pub fn new() -> Places {
-        let mut numbering = Memory::new();
-        let block = block(&mut numbering);
+        let mut numbering = Addresses::default();
+        let block = numbering.next(None, ObjectKind::Global, BLOCK).expect("the first object finds room");
         Places {
             known: FxHashMap::default(),
             run: 1,
@@ -105,6 +107,19 @@ impl Places {
             outside: 0,
             block,
         }
+    }
+
+    /// Another model starts: nothing is known of its objects.
+    pub fn new_model(&mut self) {
+        self.known.clear();
+        self.addresses.iter_mut().for_each(Vec::clear);
+        self.made.iter_mut().for_each(Vec::clear);
+        self.sizes.iter_mut().for_each(Vec::clear);
+        self.numbering.clear();
+        self.outside = 0;
+        let block = self.numbering.next(None, ObjectKind::Global, BLOCK);
+        debug_assert_eq!(block, Some(self.block), "the first object always has the same address");
+        self.new_run();
     }
 
     /// A run starts.
@@ -249,7 +264,7 @@ impl Places {
             self.sizes.resize_with(thread.index() + 1, Vec::new);
         }
         self.sizes[thread.index()].push(size);
-        let addr = self.numbering.alloc(Some(thread), ObjectKind::Heap, size, true, 0);
+        let addr = self.numbering.next(Some(thread), ObjectKind::Heap, size);
         let addr = addr.expect("addresses are not used up by small objects");
         let addresses = &mut self.addresses[thread.index()];
         addresses.push(addr);
@@ -264,8 +279,7 @@ impl Places {
 
 /// The memory for objects from outside. It is the first object of all, so its address is always the same.
 pub(crate) fn block(memory: &mut Memory) -> Addr {
-    let size = ROOM * OUTSIDE + 8 * PARKS;
-    memory.alloc(None, ObjectKind::Global, size, true, 0).expect("the first object finds room")
+    memory.alloc(None, ObjectKind::Global, BLOCK, true, 0).expect("the first object finds room")
 }
 
 #[cfg(test)]

@@ -57,7 +57,14 @@ thread_local! {
     /// bytes would be copied to the stack, and stacks are compared (`spin.rs`).
     static THREAD: Cell<usize> = const { Cell::new(0) };
     static YIELDER: Cell<*const Yielder<Outcome, Yielded>> = const { Cell::new(std::ptr::null()) };
-    static SHARED: RefCell<Option<Box<Shared>>> = const { RefCell::new(None) };
+    /// What operations and the machine share; null if no model runs, or while somebody uses it.
+    static SHARED: Cell<*mut Shared> = const { Cell::new(std::ptr::null_mut()) };
+    /// Whether a model runs.
+    static RUNS: Cell<bool> = const { Cell::new(false) };
+    /// Whether a run is repeated, and the thread that runs goes on by itself as long as the next step is its own.
+    static REPEATS: Cell<bool> = const { Cell::new(false) };
+    /// What the last model has left, for the next one.
+    static LEFT: Cell<Option<Box<Shared>>> = const { Cell::new(None) };
     static PANIC: RefCell<Vec<(String, SourceSpan)>> = const { RefCell::new(Vec::new()) };
     /// How many operations destructors have made while their thread unwinds, that could not be put off.
     static ASIDE: Cell<u64> = const { Cell::new(0) };
@@ -71,7 +78,7 @@ thread_local! {
 }
 
 /// A model is being run as long as this lives.
-pub(crate) struct Running(());
+pub(crate) struct Running(*mut Shared);
 
 impl Running {
     /// Starts a model.
@@ -80,21 +87,24 @@ impl Running {
         install_hook();
         let marker = 0u8;
         let top = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
-        SHARED.with_borrow_mut(|shared| {
-            assert!(shared.is_none(), "a model cannot be run inside a model");
-            *shared = Some(Box::new(Shared::new(config, top)));
-        });
-        Running(())
+        assert!(!RUNS.replace(true), "a model cannot be run inside a model");
+        let mut shared = LEFT.take().unwrap_or_else(|| Box::new(Shared::new()));
+        shared.begin_model(config, top);
+        let shared = Box::into_raw(shared);
+        SHARED.set(shared);
+        Running(shared)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let shared = SHARED.with_borrow_mut(Option::take);
-        if let Some(mut shared) = shared {
-            // What the last run has left behind is forgotten.
-            shared.new_run();
-        }
+        SHARED.set(std::ptr::null_mut());
+        RUNS.set(false);
+        // SAFETY: it comes from `Box::into_raw`, and nobody can come to it any more.
+        let mut shared = unsafe { Box::from_raw(self.0) };
+        shared.end_model();
+        // When the variables of the operating system's thread are gone, so is this.
+        let _ = LEFT.try_with(|left| left.set(Some(shared)));
         set_here(None);
     }
 }
@@ -106,16 +116,37 @@ pub(crate) fn is_spoiled() -> bool {
 
 /// Something that the machine and operations share.
 #[track_caller]
+#[inline]
 pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
-    SHARED.with_borrow_mut(|shared| match shared {
-        Some(shared) => f(shared),
-        None => outside_model(),
-    })
+    /// Puts it back, also if there is a panic.
+    struct Used(*mut Shared);
+    impl Drop for Used {
+        #[inline]
+        fn drop(&mut self) {
+            SHARED.set(self.0);
+        }
+    }
+    let used = Used(SHARED.replace(std::ptr::null_mut()));
+    if used.0.is_null() {
+        not_there();
+    }
+    // SAFETY: `Running` has put a pointer there that lives until it takes it away. It is there once: nobody else can have it
+    // until it is back.
+    f(unsafe { &mut *used.0 })
 }
 
-/// Whether the library itself is at work: what it allocates is not the model's.
+#[track_caller]
+#[cold]
+#[inline(never)]
+fn not_there() -> ! {
+    assert!(!RUNS.get(), "what operations and the machine share is in use");
+    outside_model()
+}
+
+/// Whether the library itself is at work: what it allocates is not the model's. Asked while a thread of a model runs.
+#[inline]
 pub(crate) fn is_busy() -> bool {
-    SHARED.try_with(|shared| shared.try_borrow_mut().is_err()).unwrap_or(true)
+    SHARED.get().is_null()
 }
 
 #[track_caller]
@@ -170,7 +201,18 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if DEFERRED.get() {
         perform_deferred();
     }
+    if REPEATS.get()
+        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op))
+    {
+        return outcome;
+    }
     suspend_pending(op, at)
+}
+
+/// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
+#[inline]
+pub(crate) fn repeats(repeats: bool) {
+    REPEATS.set(repeats);
 }
 
 fn suspend_pending(op: Op, at: At) -> Outcome {
@@ -198,6 +240,7 @@ fn defer(op: Op, at: At) {
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
     DEFERRED.set(false);
+    REPEATS.set(false);
     UPDATING.set(false);
     ASIDE.set(0);
     blocks::loud();

@@ -2,15 +2,17 @@
 
 use crate::blocks::Installed;
 use crate::content::Copies;
+use crate::machine::Left;
 use crate::object::Word;
 use crate::places::{Met, Places};
 use crate::runtime::At;
+use crate::script::Script;
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::VirtualAddresses;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Addr, Op, ThreadId};
+use selvedge_machine::{Addr, Op, Outcome, ThreadId};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,6 +124,11 @@ pub(crate) struct Shared {
     pub mismatches: u32,
     /// Whether it is known that the allocator tells what the model allocates.
     pub tracked: bool,
+    /// The steps of a run that is being repeated.
+    pub script: Script,
+    /// What the last machine has left, and the last exploration.
+    pub left: Left,
+    pub storage: selvedge_graph::Storage,
 }
 
 /// An object that was met in this run.
@@ -136,11 +143,11 @@ pub(crate) struct Seen {
 const NUMBER_BITS: u32 = 24;
 
 impl Shared {
-    /// A model that is about to run.
-    pub fn new(config: Config, top: usize) -> Shared {
+    /// No model yet.
+    pub fn new() -> Shared {
         Shared {
             run: 0,
-            config,
+            config: Config::default(),
             left_out: LeftOut::default(),
             per_thread: Vec::new(),
             met: Vec::new(),
@@ -159,12 +166,39 @@ impl Shared {
             origins: FxHashMap::default(),
             parks: FxHashMap::default(),
             numbers: Vec::new(),
-            top,
+            top: 0,
             spins: 0,
             restart: false,
             mismatches: 0,
             tracked: false,
+            script: Script::default(),
+            left: Left::default(),
+            storage: selvedge_graph::Storage::default(),
         }
+    }
+
+    /// A model is about to run: nothing is left of the one before but memory that can be used again.
+    pub fn begin_model(&mut self, config: Config, top: usize) {
+        self.config = config;
+        self.left_out = LeftOut::default();
+        self.next_live = 1;
+        self.threads.new_model();
+        self.places.new_model();
+        self.virtuals.new_model();
+        self.origins.clear();
+        self.parks.clear();
+        self.top = top;
+        self.spins = 0;
+        self.restart = false;
+        self.mismatches = 0;
+        self.blocks.leaked = 0;
+        self.blocks.install();
+    }
+
+    /// A model has ended. What its last run has left behind is forgotten.
+    pub fn end_model(&mut self) {
+        self.new_run();
+        self.blocks.uninstall();
     }
 
     /// Everything starts again. What the last run has left is forgotten, not dropped: its threads stand where they were
@@ -187,6 +221,16 @@ impl Shared {
         self.places.new_run();
         self.virtuals.new_run();
         self.blocks.new_run();
+    }
+
+    /// A thread comes to an operation of a run that is being repeated: the outcome, if it goes on by itself.
+    #[inline]
+    pub fn repeat(&mut self, thread: ThreadId, op: &Op) -> Option<Outcome> {
+        let step = self.script.take(thread, op)?;
+        self.blocks.now = step.now;
+        // As if the machine had been asked: the memory knows what was met before.
+        self.met.clear();
+        Some(step.outcome)
     }
 
     /// What a thread has done.

@@ -21,6 +21,15 @@ impl Threads {
         Threads { paths: vec![Vec::new()], by_path, children: vec![Vec::new()], names: vec![Some("main".to_owned())] }
     }
 
+    /// Another model starts: the main thread alone.
+    pub fn new_model(&mut self) {
+        self.paths.truncate(1);
+        self.by_path.retain(|path, _| path.is_empty());
+        self.children.truncate(1);
+        self.children[0].clear();
+        self.names.truncate(1);
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.paths.len()

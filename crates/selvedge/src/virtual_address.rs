@@ -43,6 +43,13 @@ pub(crate) struct VirtualAddresses {
 }
 
 impl VirtualAddresses {
+    /// Another model starts.
+    pub fn new_model(&mut self) {
+        self.bases.clear();
+        self.ranges.clear();
+        self.now.clear();
+    }
+
     /// A run starts.
     pub fn new_run(&mut self) {
         self.now.fill(0);

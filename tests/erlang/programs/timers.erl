@@ -1,8 +1,9 @@
 %% entry: test()
-%% entry: forgotten() expect: violation: badmatch at line 22
+%% entry: forgotten() expect: violation: badmatch at line 23
+%% entry: for_one_who_has_ended() expect: verified
 %% expect: verified
 -module(timers).
--export([test/0, forgotten/0]).
+-export([test/0, forgotten/0, for_one_who_has_ended/0]).
 
 %% A timer that was cancelled in time leaves no message; otherwise the message is there.
 test() ->
@@ -20,3 +21,13 @@ forgotten() ->
     First = receive Message -> Message end,
     %% It may be the timer's.
     real = First.
+
+%% The end of the process that a timer is for stops it: to cancel it then is to find none. (It may fire before.)
+for_one_who_has_ended() ->
+    {Pid, Monitor} = spawn_monitor(fun() -> receive ring -> ok end end),
+    Timer = erlang:send_after(10, Pid, ring),
+    exit(Pid, kill),
+    receive {'DOWN', Monitor, _, _, _} -> ok end,
+    false = erlang:read_timer(Timer),
+    false = erlang:cancel_timer(Timer),
+    ok.

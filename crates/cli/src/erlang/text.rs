@@ -76,7 +76,6 @@ pub fn violation(seen: &Seen, width: usize) -> String {
             for line in chart::text(replay).lines() {
                 let _ = writeln!(out, "  {line}");
             }
-            out.push_str(&steps(replay));
             if !printed.is_empty() {
                 let _ = writeln!(out, "{}", paint(style::STRONG, "Output of this execution, by process:"));
                 for line in printed.lines() {
@@ -86,17 +85,6 @@ pub fn violation(seen: &Seen, width: usize) -> String {
         }
     }
     out.push('\n');
-    out
-}
-
-/// Where each step stands.
-fn steps(replay: &Replay) -> String {
-    let mut out = format!("{}\n", paint(style::STRONG, "Steps:"));
-    let names = replay.records.iter().map(|record| record.name.len()).max().unwrap_or(0);
-    for (n, record) in replay.records.iter().enumerate() {
-        let place = if record.place.file.is_empty() { String::new() } else { format!("  ({})", record.place) };
-        let _ = writeln!(out, "  {:>3} {:<names$} {}{}", n + 1, record.name, record.what, paint(style::FAINT, place));
-    }
     out
 }
 

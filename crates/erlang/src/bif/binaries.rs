@@ -1,6 +1,6 @@
 //! Binaries.
 
-use super::{Native, Pure, Raised, Row, badarg, error};
+use super::{Native, Pure, Raised, Row, badarg};
 use crate::atom::Atom;
 use crate::bits::Bits;
 use crate::term::Term;
@@ -48,8 +48,9 @@ pub(super) const TABLE: &[Row<Native>] = &[
     ("binary", "copy", 1, |args| Ok(Term::binary(&binary(&args[0])?.to_bytes()))),
     ("binary", "copy", 2, |args| {
         let (bits, Some(times)) = (binary(&args[0])?, args[1].as_count()) else { return badarg() };
-        if bits.len().saturating_mul(times) > super::TERM_LIMIT {
-            return error(Term::Atom(Atom::SYSTEM_LIMIT));
+        let bytes = (bits.len() / 8).saturating_mul(times);
+        if bytes > super::TERM_LIMIT {
+            return super::too_large(bytes);
         }
         Ok(Term::binary(&bits.to_bytes().repeat(times)))
     }),

@@ -116,7 +116,6 @@ pub(super) const TABLE: &[Row<Bif>] = &[
     }),
     ("binary", "matches", 3, |_, args| without_options("matches", args)),
     ("binary", "match", 3, |_, args| without_options("match", args)),
-    ("persistent_term", "get", 2, |_, args| Flow::Value(args[1].clone())),
     ("io", "printable_range", 0, |_, _| Flow::Value(Term::atom("latin1"))),
     ("erlang", "phash", 2, phash),
     ("application", "get_env", 2, |_, _| Flow::Value(Term::Atom(Atom::UNDEFINED))),

@@ -1,6 +1,6 @@
 //! Lists.
 
-use super::{Native, Pure, Row, TERM_LIMIT, badarg, error};
+use super::{LIST_LIMIT, Native, Pure, Row, badarg, error, too_large};
 use crate::atom::Atom;
 use crate::order::compare;
 use crate::term::Term;
@@ -44,6 +44,7 @@ fn append(args: &[Term]) -> Pure {
         return Ok(args[1].clone());
     }
     match args[0].to_vec() {
+        Some(items) if items.len() > LIST_LIMIT => too_large(items.len()),
         Some(items) => Ok(Term::list_with_tail(items, args[1].clone())),
         None => badarg(),
     }
@@ -92,8 +93,10 @@ fn sequence(first: &Term, last: &Term, step: i64) -> Pure {
     if first > last.saturating_add(1) {
         return error(Term::Atom(Atom::FUNCTION_CLAUSE));
     }
-    if usize::try_from(last.saturating_sub(first)).is_ok_and(|count| count > TERM_LIMIT) {
-        return error(Term::Atom(Atom::SYSTEM_LIMIT));
+    if let Ok(count) = usize::try_from(last.saturating_sub(first))
+        && count > LIST_LIMIT
+    {
+        return too_large(count);
     }
     let mut list = Term::Nil;
     let mut at = last;

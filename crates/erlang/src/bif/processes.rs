@@ -3,9 +3,9 @@
 use super::{Bif, Context, Flow, Row, badarg};
 use crate::atom::Atom;
 use crate::machine::{engine_name, engine_pid, engine_ref, signal_reason};
-use crate::request::{Child, Request, Then};
+use crate::request::{Child, Question, Request, Then};
 use crate::term::{Pid, Ref, Term};
-use selvedge_messages::{AliasEnd, Op, Query, Target};
+use selvedge_messages::{AliasEnd, Info, Op, Query, Target};
 
 /// The group leader: nobody of the program.
 pub const GROUP_LEADER: Pid = Pid(u32::MAX - 1);
@@ -120,8 +120,9 @@ pub(super) const TABLE: &[Row<Bif>] = rows![
         (Term::Atom(module), Term::Atom(name), Some(list)) => Flow::Restart(*module, *name, list),
         _ => badarg().into(),
     }),
-    ("erlang", "halt", 0, |_, _| Flow::Unsupported("erlang:halt/0".into())),
-    ("erlang", "halt", 1, |_, _| Flow::Unsupported("erlang:halt/1".into())),
+    ("erlang", "halt", 0, |_, _| Flow::Halt(Term::Int(0))),
+    ("erlang", "halt", 1, |_, args| halt(&args[0])),
+    ("erlang", "halt", 2, |_, args| halt(&args[0])),
     ("init", "stop", 0, |_, _| Flow::Unsupported("init:stop/0".into())),
 ];
 
@@ -311,38 +312,115 @@ fn process_flag(context: &mut Context<'_>, args: &[Term]) -> Flow {
     }
 }
 
+/// A status, `abort`, or what is to be printed.
+fn halt(status: &Term) -> Flow {
+    match status {
+        Term::Int(0..) | Term::Nil | Term::Cons(_) => Flow::Halt(status.clone()),
+        Term::Atom(abort) if abort.name() == "abort" => Flow::Halt(status.clone()),
+        _ => badarg().into(),
+    }
+}
+
 fn process_info(context: &mut Context<'_>, args: &[Term]) -> Flow {
-    let (Term::Pid(pid), Term::Atom(item)) = (&args[0], &args[1]) else {
-        return match &args[1] {
-            Term::Nil | Term::Cons(_) => Flow::Unsupported("erlang:process_info/2 with a list".into()),
-            _ => badarg().into(),
-        };
+    let (list, items) = match &args[1] {
+        Term::Atom(_) => (false, vec![args[1].clone()]),
+        other => match other.to_vec() {
+            Some(items) => (true, items),
+            None => return badarg().into(),
+        },
     };
+    let Term::Pid(pid) = &args[0] else { return badarg().into() };
     let own = *pid == context.process.pid;
-    let known = |value| Flow::Value(Term::tuple([args[1].clone(), value]));
-    let query = match item.name() {
-        "message_queue_len" => Query::QueueLength,
-        "registered_name" => Query::RegisteredName,
-        "trap_exit" => Query::TrapExit,
-        "links" => Query::Links,
-        "current_stacktrace" if own => return known(Term::list(stack(context.top))),
+    let mut question = Question { items: Vec::new(), list };
+    let mut asked: Option<(Query, &Term)> = None;
+    for item in &items {
+        let value = match process_item(context, own, item) {
+            Item::Known(value) => Some(value),
+            Item::Ask(query) => {
+                // All answers are about one moment, and the engine answers one question.
+                if let Some((_, other)) = asked.filter(|(other, _)| *other != query) {
+                    return Flow::Unsupported(format!("erlang:process_info/2 with both {other} and {item}"));
+                }
+                asked = Some((query, item));
+                None
+            }
+            Item::Unsupported(what) => return Flow::Unsupported(format!("erlang:process_info(_, {what})")),
+            Item::Bad => return badarg().into(),
+        };
+        question.items.push((item.clone(), value));
+    }
+    match asked {
+        // It runs: there is nothing to ask.
+        None if own => Flow::Value(question.answer(Info::Yes)),
+        asked => {
+            let query = asked.map_or(Query::Alive, |(query, _)| query);
+            ask(Op::Inspect { target: engine_pid(*pid), query }, Then::Info(Box::new(question)))
+        }
+    }
+}
+
+/// What is known of an item that `process_info/2` is asked for.
+enum Item {
+    Known(Term),
+    Ask(Query),
+    Unsupported(String),
+    Bad,
+}
+
+fn process_item(context: &Context<'_>, own: bool, item: &Term) -> Item {
+    let Term::Atom(item) = item else { return Item::Bad };
+    Item::Known(match item.name() {
+        "message_queue_len" => return Item::Ask(Query::QueueLength),
+        "registered_name" => return Item::Ask(Query::RegisteredName),
+        "trap_exit" if own => Term::bool(context.process.trap_exit),
+        "trap_exit" => return Item::Ask(Query::TrapExit),
+        "links" => return Item::Ask(Query::Links),
+        "current_stacktrace" if own => Term::list(stack(context.top)),
         "current_function" if own => {
             let function = &context.top.function;
             let arity = Term::Int(i64::from(function.arity));
-            return known(Term::tuple([Term::Atom(function.module), Term::Atom(function.name), arity]));
+            Term::tuple([Term::Atom(function.module), Term::Atom(function.name), arity])
         }
-        "status" if own => return known(Term::atom("running")),
+        "status" if own => Term::atom("running"),
         "dictionary" if own => {
             let pair = |(key, value): (&Term, &Term)| Term::tuple([key.clone(), value.clone()]);
-            return known(Term::list(context.process.dictionary.iter().map(pair)));
+            Term::list(context.process.dictionary.iter().map(pair))
         }
-        "priority" => return known(Term::Atom(Atom::NORMAL)),
-        "group_leader" => return known(GROUP_LEADER.into()),
-        "heap_size" | "memory" | "total_heap_size" | "stack_size" | "reductions" => return known(Term::Int(0)),
-        other => return Flow::Unsupported(format!("erlang:process_info(_, {other})")),
-    };
-    ask(Op::Inspect { target: engine_pid(*pid), query }, Then::Info(args[1].clone()))
+        "priority" => Term::Atom(Atom::NORMAL),
+        "group_leader" => GROUP_LEADER.into(),
+        "heap_size" | "memory" | "total_heap_size" | "stack_size" | "reductions" => Term::Int(0),
+        other if FURTHER_ITEMS.contains(&other) => return Item::Unsupported(other.to_owned()),
+        _ => return Item::Bad,
+    })
 }
+
+/// Items that `process_info/2` knows in Erlang, and not here (or only of the caller).
+const FURTHER_ITEMS: &[&str] = &[
+    "backtrace",
+    "binary",
+    "catchlevel",
+    "current_function",
+    "current_location",
+    "current_stacktrace",
+    "dictionary",
+    "error_handler",
+    "garbage_collection",
+    "garbage_collection_info",
+    "initial_call",
+    "last_calls",
+    "max_heap_size",
+    "message_queue_data",
+    "messages",
+    "min_bin_vheap_size",
+    "min_heap_size",
+    "monitored_by",
+    "monitors",
+    "parent",
+    "sequential_trace_token",
+    "status",
+    "suspending",
+    "trace",
+];
 
 /// `send_after` sends the message, `start_timer` sends `{timeout, Timer, Message}`.
 fn start_timer(context: &mut Context<'_>, args: &[Term], wrapped: bool) -> Flow {

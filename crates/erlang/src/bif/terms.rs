@@ -65,7 +65,8 @@ pub(super) const TABLE: &[Row<Native>] = &[
         _ => badarg(),
     }),
     ("erlang", "make_tuple", 2, |args| match args[0].as_count() {
-        Some(count) if count < super::TERM_LIMIT => Ok(Term::tuple_of(vec![args[1].clone(); count])),
+        // Erlang's own limit.
+        Some(count) if count < 1 << 24 => Ok(Term::tuple_of(vec![args[1].clone(); count])),
         _ => badarg(),
     }),
     ("erlang", "append_element", 2, |args| {

@@ -106,8 +106,10 @@ impl Builder<'_> {
                 }
                 "abort" => path.fail(ErrorKind::Abort, "`abort` is called", at.loc),
                 "exit" | "_exit" | "_Exit" => {
-                    path.step(at.func, at.inst, StepKind::Exit, at.loc);
-                    path.ending = Ending::Exit;
+                    if self.may_stay(path) {
+                        path.step(at.func, at.inst, StepKind::Exit, at.loc);
+                        path.ending = Ending::Exit;
+                    }
                 }
                 "__VERIFIER_assume" | "assume" => {
                     let zero = self.is_zero(args[0]);

@@ -216,8 +216,22 @@ impl Builder<'_> {
         true
     }
 
+    /// Whether the thread may wait or end the process here; otherwise the path ends in front of it. What it has written
+    /// before, others may see meanwhile.
+    pub(super) fn may_stay(&mut self, path: &mut Path) -> bool {
+        let leaves_something = path.spawns.is_some() || path.accesses.iter().any(|access| access.write);
+        if leaves_something && path.atomic == 0 {
+            self.cut(path, path.phase);
+            return false;
+        }
+        true
+    }
+
     /// The path goes on only if the condition holds: a declared synchronisation constraint (section 5.4).
     pub(super) fn assume(&mut self, path: &mut Path, at: At, condition: Term) {
+        if self.terms.is_true(condition) || !self.may_stay(path) {
+            return;
+        }
         path.guard.push(condition);
         path.may_block = true;
         path.step(at.func, at.inst, StepKind::Assume, at.loc);

@@ -571,9 +571,13 @@ impl Builder<'_> {
 
     /// The end of a thread; of the main function, that of the process.
     pub(super) fn end_thread(&mut self, path: &mut Path, at: At, result: Option<Term>) {
-        path.step(at.func, at.inst, StepKind::Exit, at.loc);
         let returns = matches!(self.module.functions[at.func].insts[at.inst].kind, selvedge_ir::InstKind::Ret { .. });
-        if path.thread.index() == 0 && returns {
+        let ends_all = path.thread.index() == 0 && returns;
+        if ends_all && !self.may_stay(path) {
+            return;
+        }
+        path.step(at.func, at.inst, StepKind::Exit, at.loc);
+        if ends_all {
             path.ending = Ending::Exit;
             return;
         }

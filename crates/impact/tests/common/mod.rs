@@ -1,13 +1,31 @@
 //! Programs and their verification, for tests.
 
+#![allow(dead_code, reason = "every test uses some of it")]
+
+pub mod random;
+
 use selvedge_impact::build::{Unsupported, build};
 use selvedge_impact::iterate::{Counterexample, Verdict, Yield};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::solver::Embedded;
 use selvedge_impact::verifier::{Halt, Limits, Verifier};
 use selvedge_ir::Module;
-use selvedge_oracle::check_tree;
+use selvedge_oracle::{check_counterexample, check_tree};
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// A program in C.
+pub fn load(file: &Path, defines: &[&str]) -> Module {
+    let defines = defines.iter().map(|&define| define.to_owned()).collect();
+    let options = selvedge_llvm::ClangOptions { defines, ..Default::default() };
+    prepared(selvedge_llvm::load(&[file.to_owned()], &options).expect("it compiles"))
+}
+
+/// A module in the form that the verifier reads.
+pub fn prepared(mut module: Module) -> Module {
+    selvedge_analysis::prepare(&mut module, &selvedge_analysis::Options::for_schedules()).expect("well-formed");
+    module
+}
 
 /// What came out.
 pub struct Outcome {
@@ -29,7 +47,7 @@ pub fn verify(
     nodes: usize,
 ) -> Result<(Verifier, Outcome), Unsupported> {
     let program = build(module)?;
-    let deadline = Some(Instant::now() + Duration::from_secs(60));
+    let deadline = Some(Instant::now() + Duration::from_secs(30));
     let limits = Limits { deadline, nodes: Some(nodes), ..Limits::default() };
     let mut verifier = Verifier::new(program, Box::new(Embedded::new(Duration::from_secs(20), None)), limits);
     let mut outcome = Outcome { verdict: Err(Halt::Nodes), wrong: Vec::new(), safe: 0, last: None };
@@ -40,7 +58,10 @@ pub fn verify(
                 outcome.verdict = Ok(verdict);
                 break;
             }
-            Ok(Yield::Unsafe(counterexample)) => outcome.wrong.push(counterexample),
+            Ok(Yield::Unsafe(counterexample)) => {
+                check_counterexample(&verifier, &counterexample).unwrap_or_else(|why| panic!("{why}"));
+                outcome.wrong.push(counterexample);
+            }
             Ok(Yield::Safe(ivr)) => {
                 if outcome.safe < 5 {
                     check_tree(&verifier, &ivr, 2_000).unwrap_or_else(|why| panic!("a safe result is none: {why}"));

@@ -191,7 +191,7 @@ pub fn ending<M: Machine>(run: &Naive<M>) -> Ending {
             return Left::Ended(run.machine.show_reason(reason));
         }
         match run.machine.status(pid) {
-            Status::Stopped => Left::Stopped,
+            Status::Stopped | Status::Halted => Left::Stopped,
             _ if run.machine.is_server(pid) => Left::Serves,
             _ => Left::Waits,
         }

@@ -415,14 +415,15 @@ impl<M: Machine> Naive<M> {
                 touches.push(Touch::Write(Part::Timer(reference)));
             }
             Op::CancelTimer { reference } => {
+                let told = self.tell_timer(pid, reference, touches);
                 let timer = self.state.timers.get_mut(&reference);
                 let ran = timer.is_some_and(|timer| std::mem::replace(&mut timer.runs, false));
                 touches.push(changed(ran, Part::Timer(reference)));
-                return Outcome::Flag(ran);
+                return Outcome::Flag(told);
             }
             Op::ReadTimer { reference } => {
                 touches.push(Touch::Read(Part::Timer(reference)));
-                return Outcome::Flag(self.state.timers.get(&reference).is_some_and(|timer| timer.runs));
+                return Outcome::Flag(self.tell_timer(pid, reference, touches));
             }
             Op::Choose { .. } => return Outcome::Chosen(choice),
             Op::Inspect { target, query } => return Outcome::Info(self.inspect(target, query, touches)),
@@ -477,6 +478,18 @@ impl<M: Machine> Naive<M> {
                 touches.extend([Touch::ReadLinks(target), Touch::ReadHeard(target)]);
                 Info::Processes(process.links.difference(&process.heard).copied().collect())
             }
+        }
+    }
+
+    /// Whether a timer runs: not, if it is for a process that has ended. Who asks has not.
+    fn tell_timer(&self, asks: Pid, reference: Ref, touches: &mut Touches<M>) -> bool {
+        let Some(timer) = self.state.timers.get(&reference).filter(|timer| timer.runs) else { return false };
+        match timer.to {
+            Target::Pid(to) if to != asks => {
+                touches.push(Touch::Read(Part::Life(to)));
+                self.lives(to)
+            }
+            _ => true,
         }
     }
 

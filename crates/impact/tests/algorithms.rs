@@ -1,0 +1,44 @@
+//! Programs on which a step of the algorithms matters: without it, the answer would be wrong.
+
+mod common;
+
+use common::{Outcome, load, verify};
+use selvedge_impact::iterate::Verdict;
+use std::path::Path;
+
+fn complete(name: &str, defines: &[&str]) -> Outcome {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    verify(&load(&directory.join(name), defines), true, usize::MAX, 20_000).expect("it can be encoded").1
+}
+
+fn messages(outcome: &Outcome) -> Vec<&str> {
+    let errors = outcome.wrong.iter().filter_map(|wrong| wrong.error.as_ref());
+    errors.map(|error| error.message.as_str()).collect()
+}
+
+/// Transitions that branch on an input share its symbol; in the next round it is another input all the same.
+#[test]
+fn an_input_is_another_one_in_every_round() {
+    let outcome = complete("input_of_two_branches.c", &[]);
+    assert_eq!(outcome.verdict, Ok(Verdict::Unsafe), "no schedule helps");
+    assert!(!messages(&outcome).is_empty());
+}
+
+/// Set I: what is skipped at a covering node must be looked at there if it matters at the covered one.
+#[test]
+fn a_thread_that_matters_at_a_covered_node_is_not_skipped_at_the_covering_one() {
+    for defines in [["FIRST=y", "SECOND=z"], ["FIRST=z", "SECOND=y"]] {
+        let outcome = complete("covered_elsewhere.c", &defines);
+        assert_eq!(messages(&outcome), ["assertion `y == 0` fails"], "{defines:?}");
+        assert_eq!(outcome.verdict, Ok(Verdict::PartiallySafe), "the reader may go first");
+    }
+}
+
+/// A transition ends in front of an assumption and of the end of the process if others may see what it has done.
+#[test]
+fn others_see_what_was_written_before_a_thread_waits_or_the_process_ends() {
+    for defines in [&["WAITS"][..], &[]] {
+        let outcome = complete("seen_before_the_end.c", defines);
+        assert!(messages(&outcome).contains(&"assertion `x == 0` fails"), "{defines:?}");
+    }
+}

@@ -1,0 +1,69 @@
+//! The steps of a run, by which it can be repeated.
+//!
+//! When a run is repeated, what its operations tell their threads is known. To suspend a thread for every one of them
+//! would cost more than all else, so a thread that comes to an operation looks into the script by itself: if the next step
+//! is its own, it takes the outcome and goes on. The order of steps is the same as ever; the machine is asked only where
+//! the script goes on with another thread, where a thread is created, and at the end.
+
+use selvedge_machine::{Op, Outcome, ThreadId};
+
+/// One step of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    pub thread: ThreadId,
+    pub op: Op,
+    pub outcome: Outcome,
+    /// The engine's time.
+    pub now: u32,
+}
+
+/// The steps that are being repeated.
+#[derive(Default)]
+pub(crate) struct Script {
+    pub steps: Vec<Step>,
+    /// The step that comes next, and the end of those that are repeated.
+    pub next: usize,
+    pub end: usize,
+}
+
+impl Script {
+    /// A thread comes to an operation: the step that it is, if it is the next one. The machine has to know of new threads.
+    #[inline]
+    pub fn take(&mut self, thread: ThreadId, op: &Op) -> Option<&Step> {
+        if self.next >= self.end {
+            return None;
+        }
+        let step = &self.steps[self.next];
+        let is_next = step.thread == thread && !matches!(op, Op::Spawn { .. }) && step.op == *op;
+        is_next.then(|| {
+            self.next += 1;
+            step
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selvedge_ir::{EntityRef, Order};
+
+    #[test]
+    fn a_thread_takes_only_the_next_step_and_only_its_own() {
+        let [main, other] = [0, 1].map(ThreadId::new);
+        let (fence, choice) = (Op::Fence { order: Order::SeqCst }, Op::Choose { alternatives: 2 });
+        let step = |thread, op, outcome| Step { thread, op, outcome, now: 0 };
+        let spawn = Op::Spawn { child: other };
+        let steps = vec![step(main, fence, 0), step(main, choice, 1), step(other, fence, 0), step(main, spawn, 0)];
+        let mut script = Script { steps, next: 0, end: 4 };
+        let mut take = |thread, op| script.take(thread, &op).map(|step| step.outcome);
+        assert_eq!(take(other, fence), None);
+        assert_eq!(take(main, choice), None, "the fence comes first");
+        assert_eq!(take(main, fence), Some(0));
+        assert_eq!(take(main, choice), Some(1));
+        assert_eq!(take(main, fence), None, "it is the other thread's turn");
+        assert_eq!(take(other, fence), Some(0));
+        assert_eq!(take(main, spawn), None, "the machine makes the child");
+        script.end = 3;
+        assert!(script.take(main, &fence).is_none(), "the script is at its end");
+    }
+}
