@@ -32,6 +32,8 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/tests/programs.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/src/cell.rs", "pointers into cells are dereferenced by unsafe functions in loom"),
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),
+    ("crates/selvedge/src/update.rs", "looks at the stack before and after a function"),
+    ("crates/selvedge/tests/own_allocator.rs", "an allocator"),
     ("crates/selvedge/src/alloc.rs", "functions that are unsafe in `std`"),
     ("crates/selvedge/src/blocks.rs", "an allocator"),
     ("crates/selvedge/src/content.rs", "copies the bytes of what is in statics"),

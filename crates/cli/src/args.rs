@@ -6,6 +6,18 @@ use selvedge_trace::Algorithm;
 use std::path::PathBuf;
 use std::time::Duration;
 
+const VERIFY_EXAMPLES: &str = "\
+Results come one after the other, each a schedule that permits more than the one before:
+  selvedge verify buffer.c                      up to 8 of them, into schedule-N.json and schedule-N.svg
+  selvedge verify buffer.c --complete           until the answer is safe, partially safe or unsafe
+  selvedge verify buffer.c --time 1m --json -   what one minute gives, for a script
+  selvedge replay trace-1.json                  a counterexample, step by step
+  selvedge run buffer.c --schedule schedule-1.json
+                                                the program natively, kept to what was proved
+
+Ctrl-C ends the search; the last schedule stands. Exit code 0: safe; 1: there is a counterexample; 3: the program cannot
+be encoded (the message says where); 4: a limit came before the answer.";
+
 const EXAMPLES: &str = "\
 Examples:
   selvedge check queue.c                        every schedule of a program, each once
@@ -71,6 +83,7 @@ pub enum Command {
     #[command(after_help = EXAMPLES)]
     Check(Box<CheckArgs>),
     /// Verifies a program with unbounded loops and inputs, or a part of its schedules under which it can be run safely.
+    #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
     /// Runs a violation again, from the trace that `check` or `verify` wrote, and shows it.
     Replay(ReplayArgs),
@@ -325,18 +338,47 @@ pub struct VerifyArgs {
     /// Give up on a question to the solver after this time.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
     pub solver_time: Duration,
-    /// Where to write schedule-N.json for each safe result, and trace-N.json for each counterexample.
+    /// Who answers questions about formulas.
+    #[arg(long, value_enum, value_name = "SOLVER", default_value = "embedded")]
+    pub solver: SolverArg,
+    /// Where to write, for each safe result, schedule-N.json (for `selvedge run --schedule`) and schedule-N.svg (a picture
+    /// of its tree and of the schedule), and for each counterexample trace-N.json (for `selvedge replay`).
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
-    /// Write the tree of each safe result as schedule-N.dot too, for Graphviz.
-    #[arg(long)]
+    /// Write the pictures as schedule-N.dot too, for Graphviz.
+    #[arg(long, conflicts_with = "no_pictures")]
     pub dot: bool,
-    /// Write no files.
+    /// Write no pictures.
+    #[arg(long)]
+    pub no_pictures: bool,
+    /// Write no files, except that of --json.
     #[arg(long, conflicts_with_all = ["output", "dot"])]
     pub no_files: bool,
+    /// Write a report of all results as one JSON object to PATH, or to standard output (`-`), and then nothing else there.
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
     /// Print the answer only, and no progress.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Who answers questions about formulas.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SolverArg {
+    /// The solver that is part of this program.
+    Embedded,
+    /// The program `z3`, if it is installed: slower, for a second opinion.
+    Z3,
+}
+
+impl SolverArg {
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            SolverArg::Embedded => "embedded",
+            SolverArg::Z3 => "z3",
+        }
+    }
 }
 
 /// Options of `replay`.

@@ -38,7 +38,7 @@ fn read(path: &Path) -> Result<PublishedArt, Failure> {
 fn build(args: &RunArgs, art: Option<&PublishedArt>) -> Result<Binary, Failure> {
     let (module, hash) = program::for_schedules(&described(args, art))?;
     let clang = selvedge_llvm::ClangOptions::default();
-    let options = CompileOptions { clang, link: args.native.link.clone() };
+    let options = CompileOptions { clang, link: args.native.link.clone(), ..CompileOptions::default() };
     let Some(art) = art else {
         return compile(&module, None, &options).map_err(failure);
     };
@@ -78,6 +78,7 @@ fn plan_options(args: &NativeArgs) -> PlanOptions {
         },
         replicate: usize::from(args.replicate),
         continue_unconstrained: args.on_leave == OnLeave::Continue,
+        every_step: false,
     }
 }
 

@@ -27,9 +27,10 @@ pub enum Exit {
     Program(u8),
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Verified => 0,
             Exit::Violation => 1,
             Exit::Usage => 2,
@@ -37,7 +38,13 @@ impl From<Exit> for ExitCode {
             Exit::Incomplete => 4,
             Exit::Bug => 101,
             Exit::Program(code) => code,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
     }
 }
 

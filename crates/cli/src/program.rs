@@ -70,9 +70,13 @@ pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) ->
     })
 }
 
-/// The program that a safe schedule talks about, and its hash: what the verifier reads, and what is run.
+/// The program that a safe schedule talks about, and its hash: what the verifier reads, and what is run. It is the same
+/// program however its files are named: `__FILE__`, which every `assert` has in it, is a name without directories.
 pub fn for_schedules(program: &Program) -> Result<(Module, String), Failure> {
-    let loaded = read(program)?;
+    let mut named = program.clone();
+    let flags = without_directories(program);
+    named.clang_flags.splice(0..0, flags);
+    let loaded = read(&named)?;
     output::clang_said(&loaded.warnings);
     let mut module = loaded.module;
     selvedge_analysis::prepare(&mut module, &selvedge_analysis::Options::for_schedules()).map_err(
@@ -83,6 +87,19 @@ pub fn for_schedules(program: &Program) -> Result<(Module, String), Failure> {
     )?;
     let hash = hash(&module);
     Ok((module, hash))
+}
+
+/// Flags of clang that take the directories of the program's own files out of `__FILE__`.
+fn without_directories(program: &Program) -> Vec<String> {
+    let parent = |path: &String| Path::new(path).parent().map(|p| p.to_string_lossy().into_owned());
+    let mut directories: Vec<String> = program.inputs.iter().filter_map(parent).collect();
+    directories.extend(program.include_dirs.iter().map(|dir| dir.trim_end_matches('/').to_owned()));
+    // A header next to a file that is named without a directory is `./header.h`.
+    directories.retain(|dir| !dir.is_empty());
+    directories.push(".".to_owned());
+    directories.sort();
+    directories.dedup();
+    directories.iter().map(|dir| format!("-fmacro-prefix-map={dir}/=")).collect()
 }
 
 /// Reads a program in Selvedge's own text form.

@@ -6,6 +6,7 @@ use common::Place;
 use std::collections::BTreeSet;
 
 const README: &str = include_str!("../../../README.md");
+const VERIFY: &str = include_str!("../../../docs/guide/verify.md");
 const SCHEMA: &str = include_str!("../../../docs/json-schema.md");
 
 /// All `--options` in a text.
@@ -19,8 +20,10 @@ fn options(text: &str) -> BTreeSet<String> {
 
 fn known_options() -> BTreeSet<String> {
     let place = Place::new();
-    let helps = [&["--help"][..], &["check", "--help"], &["replay", "--help"], &["run", "--help"], &["ir", "--help"]];
-    let mut known: BTreeSet<String> = helps.iter().flat_map(|args| options(&place.run(args).out)).collect();
+    let commands = ["check", "verify", "replay", "run", "ir"];
+    let helps = commands.map(|command| place.run(&[command, "--help"]).out);
+    let mut known: BTreeSet<String> = helps.iter().flat_map(|help| options(help)).collect();
+    known.extend(options(&place.run(&["--help"]).out));
     // Options of `cargo` and `cargo xtask` that the documents mention too.
     known.extend(["--release", "--with", "--seconds", "--seed", "--instructions", "--path"].map(str::to_owned));
     known
@@ -29,7 +32,7 @@ fn known_options() -> BTreeSet<String> {
 #[test]
 fn every_option_in_the_documents_exists() {
     let known = known_options();
-    for text in [README, SCHEMA] {
+    for text in [README, SCHEMA, VERIFY] {
         let unknown: Vec<String> = options(text).difference(&known).cloned().collect();
         assert!(unknown.is_empty(), "no such options: {unknown:?}");
     }
@@ -42,6 +45,16 @@ fn every_option_of_check_is_in_the_readme() {
     let missing: Vec<String> =
         options(&help).into_iter().filter(|option| option != "--help" && !documented.contains(option)).collect();
     assert!(missing.is_empty(), "the README lacks {missing:?}");
+}
+
+#[test]
+fn every_option_of_verify_is_in_its_guide() {
+    let help = Place::new().run(&["verify", "--help"]).out;
+    let documented = options(VERIFY);
+    let general = ["--help", "--color", "--schedule"];
+    let missing: Vec<String> =
+        options(&help).into_iter().filter(|o| !general.contains(&o.as_str()) && !documented.contains(o)).collect();
+    assert!(missing.is_empty(), "the guide lacks {missing:?}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn what_cannot_be_encoded_is_named_at_its_line() {
     let cases = [
         ("int f(int n) {\n  return n ? f(n - 1) : 0; }\nint main(void) { return f(3); }", "p.c:2:", "recursion"),
         (
-            "int *p; int x, y;\nint __VERIFIER_nondet_int(void);\nint main(void) {\n  p = __VERIFIER_nondet_int() ? &x : &y;\n  return *p; }",
+            "int *p; int x[9];\nlong __VERIFIER_nondet_long(void);\nint main(void) {\n  p = (int *)__VERIFIER_nondet_long();\n  return *p; }",
             "p.c:5:",
             "cannot be resolved",
         ),

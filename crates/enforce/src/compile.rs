@@ -11,7 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thiserror::Error;
 
-const RUNTIME: &str = include_str!("runtime.c");
+const RUNTIME: &str = concat!(
+    include_str!("runtime/threads.c"),
+    include_str!("runtime/waiting.c"),
+    include_str!("runtime/turns.c"),
+    include_str!("runtime/hooks.c"),
+    include_str!("runtime/creation.c"),
+);
 
 /// Why a program cannot be run under a schedule.
 #[derive(Debug, Error)]
@@ -43,6 +49,11 @@ pub struct CompileOptions {
     pub clang: ClangOptions,
     /// Further files and flags for linking.
     pub link: Vec<String>,
+    /// For tests: the program prints this many steps, in the order in which they were done, and ends; 0 for a program that
+    /// runs as it is.
+    pub record: usize,
+    /// Further flags for all of it.
+    pub flags: Vec<String>,
 }
 
 /// A program that was compiled, in a directory of its own that goes when it does.
@@ -80,7 +91,16 @@ pub fn compile(
         .arg(&program)
         .args(["-x", "c", "-std=gnu11", "-D_GNU_SOURCE"])
         .arg(&runtime);
-    command.args(["-x", "none"]).args(&options.link).arg("-o").arg(directory.path().join("program")).arg("-lm");
+    if options.record > 0 {
+        command.arg(format!("-DSELVEDGE_RECORD={}", options.record));
+    }
+    command
+        .args(&options.flags)
+        .args(["-x", "none"])
+        .args(&options.link)
+        .arg("-o")
+        .arg(directory.path().join("program"))
+        .arg("-lm");
     let output = command.output()?;
     if !output.status.success() {
         return Err(EnforceError::Compile(String::from_utf8_lossy(&output.stderr).into_owned()));

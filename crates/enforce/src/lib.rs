@@ -2,7 +2,7 @@
 //!
 //! A published tree becomes a plan: what each thread does, section by section, for whom it waits and whom it signals. The
 //! program is compiled by the user's clang, from the module that was verified, with calls of a small run-time at the
-//! instructions that the plan names. The run-time is a C file that is compiled along with it, so that an installed
+//! instructions that the plan names. The run-time is in C and is compiled along with it, so that an installed
 //! `selvedge` needs nothing but clang.
 //!
 //! | file | owns |
@@ -11,7 +11,7 @@
 //! | `waits.rs` | which events wait for which |
 //! | `emit/` | the program in LLVM's text, with calls of the run-time |
 //! | `tables.rs` | the plan as tables of the run-time |
-//! | `runtime.c` | the run-time |
+//! | `runtime/` | the run-time: threads and inputs, waiting, whose turn it is, what the program calls |
 //! | `compile.rs` | all of it through clang |
 
 pub mod compile;

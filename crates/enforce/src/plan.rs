@@ -4,7 +4,9 @@
 //! |---|---|
 //! | Opt0 | every transition in the order of the path; nothing is left out |
 //! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out |
-//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides |
+//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides; where the tree leaves open who goes on, that is decided when the program runs |
+//!
+//! At Opt0 and Opt1, Algorithm 4 decides beforehand where the tree leaves a choice.
 //!
 //! Operations of synchronisation stay where they are if the program may go on without its schedule, and if it tries a lock:
 //! whether that succeeds depends on the others.
@@ -12,7 +14,9 @@
 use crate::emit::{SiteId, Sites};
 use crate::planner::Planner;
 use selvedge_ir::{EntityRef, FuncId, Inst, InstKind, Module, Operand};
-use selvedge_schedule::{Options, Precision, PublishedArt, StepKind, ThreadId, independently_fair, program_schedule};
+use selvedge_schedule::{
+    Options, Precision, PublishedArt, Start, StepKind, ThreadId, independently_fair, program_schedule,
+};
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
@@ -36,11 +40,13 @@ pub struct PlanOptions {
     pub replicate: usize,
     /// Whether a program that leaves its schedule goes on without it.
     pub continue_unconstrained: bool,
+    /// Whether the run-time is called at every step, so that a run can be looked at; who waits for whom stays the same.
+    pub every_step: bool,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
-        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false }
+        PlanOptions { level: Level::Opt2, replicate: 8, continue_unconstrained: false, every_step: false }
     }
 }
 
@@ -53,6 +59,9 @@ pub enum PlanError {
     /// It is too large.
     #[error("it is too large: {0}")]
     TooLarge(String),
+    /// A choice between threads cannot be seen.
+    #[error("{0}")]
+    Unseen(String),
     /// Two ways on cannot be told apart.
     #[error("it does not say how {thread} decides at {site}")]
     Undecided {
@@ -64,6 +73,9 @@ pub enum PlanError {
     /// A step is no operation of its kind.
     #[error("it takes {0} for something else")]
     WrongKind(String),
+    /// What is verified cannot be kept to yet.
+    #[error("it cannot be enforced: {0}")]
+    NotEnforced(String),
     /// The program cannot go on without it.
     #[error("a program that waits at barriers cannot go on without its schedule")]
     CannotContinue,
@@ -92,6 +104,14 @@ pub struct PlanSection {
     /// Whether all other threads wait for a signal of its first thread before they do anything: then they need not hear
     /// of it earlier.
     pub waits_for_leader: bool,
+    /// Whether one thread has all of its events. Then nobody hears of it, and nothing is signalled: the thread goes from one
+    /// such section to the next until another one is to go on.
+    pub alone: bool,
+    /// Who sees to it that things go on behind it: a thread that is alone in it, else the one that starts the next
+    /// section, or, where several may, that of its last event; nobody where the schedule ends.
+    pub in_charge: Option<ThreadId>,
+    /// Whether it writes what is shared, operations of synchronisation that are left out not included.
+    pub writes: bool,
     /// The node that it leads to.
     pub to: usize,
 }
@@ -118,13 +138,20 @@ pub struct Choice {
     pub next: Vec<Next>,
 }
 
-/// A node of the program schedule.
+/// How a thread goes on at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// The thread.
+    pub leader: ThreadId,
+    /// Where it goes.
+    pub next: Next,
+}
+
+/// A node of the program schedule: who may start the next section. Several at an *open* node, nobody where the schedule ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanNode {
-    /// Who starts the next section; nobody where the schedule ends.
-    pub leader: Option<ThreadId>,
-    /// Where the leader goes.
-    pub next: Next,
+    /// One for each thread that may.
+    pub offers: Vec<Position>,
 }
 
 /// What the run-time follows.
@@ -148,11 +175,9 @@ pub struct Plan {
 
 /// Makes the plan of a tree that belongs to the module ([`selvedge_schedule::belongs_to`]).
 pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result<Plan, PlanError> {
+    enforceable(art)?;
     selvedge_schedule::fairness::admits_fairness(art)
         .map_err(|(thread, _)| PlanError::Unfair(art.threads[thread.index()].name.clone()))?;
-    // Changes between threads cost time: what is done in a row is done by one thread.
-    let stay = if options.level == Level::Opt2 { options.replicate as u32 } else { 0 };
-    let art = &independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
     let steps = resolved(module, art)?;
     let kinds: HashSet<StepKind> = steps.iter().flatten().map(|(_, kind)| *kind).collect();
     let barriers = kinds.contains(&StepKind::BarrierArrive) || kinds.contains(&StepKind::BarrierLeave);
@@ -166,8 +191,32 @@ pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result
         Level::Opt2 => Precision::Bytes,
     };
     let replicate = if options.level == Level::Opt2 { options.replicate.max(1) } else { 1 };
-    let schedule = program_schedule(art, Options { precision, replicate, omit_synchronisation: omit });
-    Planner { art, schedule: &schedule, steps: &steps, omit, options }.plan()
+    let wanted = Options { precision, replicate, omit_synchronisation: omit };
+    if options.level == Level::Opt2
+        && let Ok(schedule) = program_schedule(art, wanted)
+    {
+        return Planner { art, schedule: &schedule, steps: &steps, omit, options }.plan();
+    }
+    // One thread at each node, which is decided here. Changes between threads cost time: what is done in a row is done by one
+    // thread.
+    let stay = if options.level == Level::Opt2 { options.replicate as u32 } else { 0 };
+    let fair = independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
+    let schedule = program_schedule(&fair, wanted).map_err(|error| PlanError::Unseen(error.to_string()))?;
+    Planner { art: &fair, schedule: &schedule, steps: &steps, omit, options }.plan()
+}
+
+/// Two things can be verified that the run-time cannot keep to: the number of a thread is that of its creation, which has no
+/// order between several creators; and a block of memory is copied by one instruction, where others may have to come between.
+fn enforceable(art: &PublishedArt) -> Result<(), PlanError> {
+    if let Some(thread) = art.threads.iter().find(|thread| matches!(thread.start, Start::CreatedBy(..))) {
+        let name = &thread.name;
+        return Err(PlanError::NotEnforced(format!("{name} is created by another thread than main")));
+    }
+    let mut steps = art.transitions.iter().flat_map(|transition| &transition.steps);
+    match steps.find(|step| step.kind == StepKind::Piece) {
+        Some(step) => Err(PlanError::NotEnforced(format!("{} copies several shared variables as a block", step.site))),
+        None => Ok(()),
+    }
 }
 
 /// An instruction.

@@ -2,10 +2,12 @@
 //! leader of a section finds out which one it is.
 
 use crate::emit::{SiteId, Treatment};
-use crate::plan::{Choice, Level, Next, Place, Plan, PlanError, PlanNode, PlanOptions, PlanSection, PlanStep};
+use crate::plan::{
+    Choice, Level, Next, Place, Plan, PlanError, PlanNode, PlanOptions, PlanSection, PlanStep, Position,
+};
 use crate::waits::{Waits, waits};
 use selvedge_ir::EntityRef;
-use selvedge_schedule::{ProgramSchedule, PublishedArt, Section, StepKind, ThreadId};
+use selvedge_schedule::{ProgramSchedule, PublishedArt, ScheduleNode, Section, StepKind, ThreadId};
 use std::collections::{BTreeMap, HashSet};
 
 /// Signals and sections are counted with this many bits.
@@ -27,7 +29,7 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(crate) fn plan(&self) -> Result<Plan, PlanError> {
-        let sections: Vec<&Section> = self.schedule.nodes.iter().flat_map(|node| &node.sections).collect();
+        let sections: Vec<&Section> = self.schedule.nodes.iter().flat_map(ScheduleNode::sections).collect();
         let every = self.options.level == Level::Opt0;
         let orders: Vec<Waits> = sections.iter().map(|section| waits(&section.schedule, every)).collect();
         let mut plan = Plan {
@@ -45,13 +47,14 @@ impl<'a> Planner<'a> {
         }
         let mut first = 0;
         for node in &self.schedule.nodes {
-            let next = match (node.sections.len(), node.leader) {
-                (0, _) | (_, None) => Next::Leave,
-                (1, _) => Next::Section(first, 0),
-                (count, Some(leader)) => self.choice(&mut plan, leader, (first..first + count).collect(), 0)?,
-            };
-            plan.nodes.push(PlanNode { leader: node.leader, next });
-            first += node.sections.len();
+            let mut offers = Vec::new();
+            for offer in &node.offers {
+                let (leader, count) = (offer.leader, offer.sections.len());
+                let next = self.choice(&mut plan, leader, (first..first + count).collect(), 0)?;
+                offers.push(Position { leader, next });
+                first += count;
+            }
+            plan.nodes.push(PlanNode { offers });
         }
         check_size(&plan)?;
         Ok(plan)
@@ -74,7 +77,7 @@ impl<'a> Planner<'a> {
                 let signal = self.signal_step(section, n);
                 // The first event of a thread waits for its section to begin.
                 let waits = begun.insert(event.thread) || !order.waits[n].is_empty();
-                if self.options.level < Level::Opt2 {
+                if self.options.level < Level::Opt2 || self.options.every_step {
                     called.extend(places);
                     continue;
                 }
@@ -86,8 +89,8 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        for node in self.schedule.nodes.iter().filter(|node| node.sections.len() > 1) {
-            for section in &node.sections {
+        for offer in self.schedule.nodes.iter().flat_map(|node| &node.offers).filter(|offer| offer.sections.len() > 1) {
+            for section in &offer.sections {
                 called.extend(self.executed(section, 0).map(|(place, _)| *place));
             }
         }
@@ -159,7 +162,32 @@ impl<'a> Planner<'a> {
             let first: Option<&PlanStep> = of_thread.first();
             first.is_none_or(|step| step.waits.iter().any(|(thread, _)| *thread == leader))
         });
-        PlanSection { steps, signals: order.totals.clone(), waits_for_leader, to: section.to.index() }
+        let alone = section.schedule.events.iter().all(|event| event.thread == leader);
+        let last = section.schedule.events.last().map(|event| event.thread);
+        let in_charge = match &self.schedule.nodes[section.to.index()].offers[..] {
+            _ if alone => Some(leader),
+            [] => None,
+            [only] => Some(only.leader),
+            _ => last,
+        };
+        PlanSection {
+            steps,
+            signals: order.totals.clone(),
+            waits_for_leader,
+            alone,
+            in_charge,
+            writes: self.writes(section),
+            to: section.to.index(),
+        }
+    }
+
+    /// Whether an event of a section writes what is shared. What is left out writes nothing.
+    fn writes(&self, section: &Section) -> bool {
+        section.path.edges(self.art).any(|edge| {
+            let executed = |(_, kind): &(Place, StepKind)| !(self.omit && kind.is_synchronisation());
+            let has_event = self.steps[edge.transition.index()].iter().any(executed);
+            has_event && self.art.accesses(edge).iter().any(|access| access.write)
+        })
     }
 
     /// How the leader finds out which of these sections it is in, of which it has made this many steps.
@@ -208,7 +236,8 @@ fn treatment(kinds: &[StepKind]) -> Treatment {
 
 fn check_size(plan: &Plan) -> Result<(), PlanError> {
     let too_large = |what: &str| Err(PlanError::TooLarge(what.to_owned()));
-    if plan.sections.len() + 1 >= 1 << BITS {
+    let positions: usize = plan.nodes.iter().map(|node| node.offers.len()).sum();
+    if plan.sections.len() + positions + 2 >= 1 << BITS || plan.nodes.len() >= 1 << BITS {
         return too_large("it has too many sections");
     }
     if plan.sections.iter().flat_map(|section| &section.signals).any(|&count| count >= 1 << BITS) {

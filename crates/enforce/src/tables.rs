@@ -2,7 +2,7 @@
 
 use crate::plan::{Next, Plan};
 use selvedge_ir::EntityRef;
-use selvedge_schedule::{PublishedArt, Start};
+use selvedge_schedule::{PublishedArt, Start, ThreadId};
 use std::fmt::Write;
 
 /// What stands before the tables: their types, which the run-time shares.
@@ -12,8 +12,10 @@ struct wait { uint32_t thread, signals; };
 struct step { uint32_t site, successor, first_wait, wait_count, signal; };
 struct part { uint32_t first, count, signals; };
 enum { LEAVE, TO_SECTION, TO_CHOICE };
+enum { WAITS = 1, ALONE = 2, WRITES = 4 };
 struct next { uint32_t kind, a, b; };
-struct node { int leader; struct next next; };
+struct position { int leader; struct next next; };
+struct node { uint32_t first, count; };
 struct choice { uint32_t site, branch, first, count; };
 ";
 
@@ -38,6 +40,7 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     let starts = art.threads.iter().map(|thread| match thread.start {
         Start::Main => "0".to_owned(),
         Start::Created(n) => (u64::from(n) + 1).to_string(),
+        Start::CreatedBy(..) => unreachable!("`plan` refuses it"),
     });
     array(&mut out, "uint32_t", "starts", starts);
     array(&mut out, "char *const", "thread_names", art.threads.iter().map(|thread| string(&thread.name)));
@@ -45,13 +48,33 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     steps(&mut out, plan, art.threads.len());
     let ends = plan.sections.iter().map(|section| section.to).chain([0]);
     array(&mut out, "uint32_t", "section_ends", ends.map(|to| to.to_string()));
-    let waits = plan.sections.iter().map(|section| u32::from(section.waits_for_leader).to_string());
-    array(&mut out, "uint8_t", "section_waits", waits);
-    let nodes = plan.nodes.iter().map(|node| {
-        let leader = node.leader.map_or("-1".to_owned(), |leader| leader.index().to_string());
-        format!("{{{leader}, {}}}", next(node.next))
+    // Before the first section, whoever may start it is in charge.
+    let begins = plan.nodes.first().and_then(|node| node.offers.first()).map(|offer| offer.leader);
+    let in_charge = plan.sections.iter().map(|section| section.in_charge).chain([begins]);
+    array(&mut out, "int", "in_charge_behind", in_charge.map(thread));
+    let flags = plan.sections.iter().map(|section| {
+        let flag = |set: bool, name: &'static str| if set { name } else { "0" };
+        let (waits, alone) = (flag(section.waits_for_leader, "WAITS"), flag(section.alone, "ALONE"));
+        format!("{waits} | {alone} | {}", flag(section.writes, "WRITES"))
     });
-    array(&mut out, "struct node", "nodes", nodes);
+    array(&mut out, "uint8_t", "section_flags", flags);
+    // The first position is the end of the schedule: nobody's.
+    let mut count = 1;
+    let nodes: Vec<String> = plan
+        .nodes
+        .iter()
+        .map(|node| {
+            count += node.offers.len();
+            format!("{{{}, {}}}", count - node.offers.len(), node.offers.len())
+        })
+        .collect();
+    array(&mut out, "struct node", "nodes", nodes.into_iter());
+    let positions = plan.nodes.iter().flat_map(|node| &node.offers).map(|offer| {
+        let (leader, next) = (thread(Some(offer.leader)), next(offer.next));
+        format!("{{{leader}, {next}}}")
+    });
+    let end = format!("{{{}, {}}}", thread(None), next(Next::Leave));
+    array(&mut out, "struct position", "positions", [end].into_iter().chain(positions));
     let mut first = 0;
     let choices: Vec<String> = plan
         .choices
@@ -93,6 +116,10 @@ fn steps(out: &mut String, plan: &Plan, threads: usize) {
     array(out, "struct step", "steps", steps.into_iter());
     array(out, "struct wait", "waits", waits.into_iter());
     array(out, "struct part", "parts", parts.into_iter());
+}
+
+fn thread(thread: Option<ThreadId>) -> String {
+    thread.map_or("-1".to_owned(), |thread| thread.index().to_string())
 }
 
 fn next(next: Next) -> String {

@@ -3,9 +3,12 @@
 mod support;
 
 use selvedge_enforce::plan::{Next, Plan};
-use selvedge_enforce::{Level, PlanOptions, plan};
-use selvedge_ir::EntityRef;
+use selvedge_enforce::{CompileOptions, Level, PlanOptions, compile, plan};
+use selvedge_ir::{EntityRef, Module};
+use selvedge_schedule::{NodeId, PublishedArt};
 use serde_json::Value;
+use std::process::Command;
+use support::verified::verified;
 use support::{example, turns};
 
 fn random(seed: &mut u64, below: usize) -> usize {
@@ -53,6 +56,7 @@ fn assert_within_bounds(plan: &Plan, threads: usize) {
     };
     for section in &plan.sections {
         assert!(section.to < plan.nodes.len());
+        assert!(section.in_charge.is_none_or(|thread| thread.index() < threads));
         assert_eq!((section.steps.len(), section.signals.len()), (threads, threads));
         for step in section.steps.iter().flatten() {
             assert!(step.site.index() < plan.site_names.len());
@@ -61,38 +65,92 @@ fn assert_within_bounds(plan: &Plan, threads: usize) {
             }
         }
     }
-    for node in &plan.nodes {
-        assert!(node.leader.is_none_or(|leader| leader.index() < threads));
-        assert!(next_fits(&node.next, node.leader.map(EntityRef::index)));
+    for offer in plan.nodes.iter().flat_map(|node| &node.offers) {
+        assert!(offer.leader.index() < threads);
+        assert!(next_fits(&offer.next, Some(offer.leader.index())));
     }
     assert!(plan.choices.iter().all(|choice| choice.next.iter().all(|next| next_fits(next, None))));
     assert!(plan.choices.iter().all(|choice| choice.branch || choice.next.len() == 1));
 }
 
+/// A schedule with something changed, if it is still taken for one, and how it would be followed.
+fn changed(module: &Module, original: &Value, seed: &mut u64) -> Option<(Plan, PublishedArt)> {
+    let mut value = original.clone();
+    for _ in 0..=random(seed, 2) {
+        change(&mut value, seed);
+    }
+    let level = [Level::Opt0, Level::Opt1, Level::Opt2][random(seed, 3)];
+    let art = selvedge_schedule::from_json(&value.to_string()).ok()?;
+    selvedge_schedule::belongs_to(&art, "test", module).ok()?;
+    let plan = plan(module, &art, PlanOptions { level, ..PlanOptions::default() }).ok()?;
+    Some((plan, art))
+}
+
 #[test]
 fn a_changed_schedule_is_refused_or_stays_within_its_tables() {
     let module = example("producer_consumer_1p1c.c", &[]);
-    let art = turns(&module, &["producer", "consumer"], &|_, _, _| true);
-    let original = serde_json::to_value(&art).expect("plain data");
-    let mut seed = 3;
-    let (mut refused, mut accepted) = (0, 0);
-    for _ in 0..3000 {
-        let mut value = original.clone();
-        for _ in 0..=random(&mut seed, 2) {
-            change(&mut value, &mut seed);
-        }
-        let level = [Level::Opt0, Level::Opt1, Level::Opt2][random(&mut seed, 3)];
-        let read = selvedge_schedule::from_json(&value.to_string());
-        let read = read.and_then(|art| selvedge_schedule::belongs_to(&art, "test", &module).map(|()| art));
-        match read
-            .map(|art| plan(&module, &art, PlanOptions { level, ..PlanOptions::default() }).map(|plan| (plan, art)))
-        {
-            Ok(Ok((plan, art))) => {
+    let by_hand = turns(&module, &["producer", "consumer"], &|_, _, _| true);
+    for (art, least) in [(by_hand, 100), (verified(&module), 100)] {
+        let original = serde_json::to_value(&art).expect("plain data");
+        let mut seed = 3;
+        let mut accepted = 0;
+        for _ in 0..3000 {
+            if let Some((plan, art)) = changed(&module, &original, &mut seed) {
                 assert_within_bounds(&plan, art.threads.len());
                 accepted += 1;
             }
-            _ => refused += 1,
+        }
+        assert!(accepted > least && accepted < 2000, "{accepted}");
+    }
+}
+
+/// Changes where things go: an edge, a covering, a step, an order of threads.
+fn redirect(art: &PublishedArt, seed: &mut u64) -> PublishedArt {
+    let mut art = art.clone();
+    for _ in 0..=random(seed, 3) {
+        let node = random(seed, art.nodes.len());
+        let (nodes, transitions) = (art.nodes.len(), art.transitions.len());
+        match random(seed, 5) {
+            0 => art.nodes[node].covered_by = Some(NodeId::new(random(seed, nodes))),
+            1 => art.nodes[node].infeasible = !art.nodes[node].infeasible,
+            2 => art.nodes[node].edges.reverse(),
+            3 => {
+                let other = art.transitions[random(seed, transitions)].steps.clone();
+                art.transitions[random(seed, transitions)].steps = other;
+            }
+            _ => {
+                let other = art.transitions[random(seed, transitions)].accesses.clone();
+                art.transitions[random(seed, transitions)].accesses = other;
+            }
         }
     }
-    assert!(refused > 1000 && accepted > 100, "{refused} {accepted}");
+    art
+}
+
+#[test]
+fn under_a_changed_schedule_no_program_touches_what_is_not_its_own() {
+    let module = example("producer_consumer_1p1c.c", &[]);
+    let art = verified(&module);
+    let (mut seed, mut run, mut tries) = (5, 0, 0);
+    while run < 9 && tries < 5000 {
+        tries += 1;
+        let art = redirect(&art, &mut seed);
+        let level = [Level::Opt0, Level::Opt1, Level::Opt2][run % 3];
+        let options = PlanOptions { level, ..PlanOptions::default() };
+        let plan = match selvedge_schedule::validate(&art) {
+            Ok(()) => plan(&module, &art, options),
+            Err(_) => continue,
+        };
+        let Ok(plan) = plan else { continue };
+        run += 1;
+        assert_within_bounds(&plan, art.threads.len());
+        let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"].map(str::to_owned).to_vec();
+        let options = CompileOptions { flags, ..CompileOptions::default() };
+        let binary = compile(&module, Some((&plan, &art)), &options).expect("it compiles");
+        // It may be stuck, leave its schedule or fail its own assertion; it ends all the same.
+        let output = Command::new(binary.path()).env("SELVEDGE_SECONDS", "0.2").output().expect("it can be run");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("Sanitizer") && !said.contains("runtime error"), "{said}");
+    }
+    assert_eq!(run, 9, "after {tries} changes");
 }

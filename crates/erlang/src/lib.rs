@@ -18,6 +18,7 @@
 //! | `request.rs` | what a process asks of the engine |
 //! | `table.rs`, `ets.rs`, `match_spec.rs` | ETS tables, what is done with them, match specifications |
 //! | `shared.rs` | counters, atomics, persistent terms |
+//! | `stores.rs` | which keys are written to as observed operations |
 //! | `machine.rs` | processes as the engine sees them |
 //! | `report.rs` | what went wrong, in words and source places |
 //! | `entry.rs` | what is run: an option's text, or the functions that a module exports |
@@ -43,6 +44,7 @@ pub mod process;
 pub mod report;
 pub mod request;
 pub mod shared;
+pub mod stores;
 pub mod system;
 pub mod table;
 pub mod term;

@@ -10,6 +10,7 @@ use crate::interp::{self, Event};
 use crate::process::{Exception, Inbox, Process};
 use crate::report;
 use crate::request::{Child, Request, Then};
+use crate::stores::Stores;
 use crate::system::{Callee, CodeError, System};
 use crate::table::{Effect, Tables};
 use crate::term::{Fun, Pid, Ref, Term};
@@ -72,6 +73,7 @@ pub struct Machine {
     settings: Settings,
     slots: Vec<Slot>,
     tables: Tables,
+    stores: Stores,
     undo: Vec<Undo>,
     marks: Vec<usize>,
 }
@@ -162,7 +164,15 @@ pub fn message_term(content: &Content<Machine>) -> Term {
 impl Machine {
     /// A program that has not started.
     pub fn new(system: Rc<RefCell<System>>, settings: Settings) -> Machine {
-        Machine { system, settings, slots: Vec::new(), tables: Tables::default(), undo: Vec::new(), marks: Vec::new() }
+        Machine {
+            system,
+            settings,
+            slots: Vec::new(),
+            tables: Tables::default(),
+            stores: Stores::default(),
+            undo: Vec::new(),
+            marks: Vec::new(),
+        }
     }
 
     fn save(&mut self, index: usize) {
@@ -267,6 +277,12 @@ impl Machine {
             _ => format!("{}#{index}", self.slots.get(index).map_or("", |slot| &*slot.label)),
         }
     }
+}
+
+/// Whether a process is another one, or was created by it or by one that was.
+fn descends(slots: &[Slot], of: Pid, pid: Pid) -> bool {
+    let parent = |pid: &Pid| slots.get(pid.0 as usize).and_then(|slot| slot.process.parent);
+    std::iter::successors(Some(pid), parent).any(|ancestor| ancestor == of)
 }
 
 /// `normal`, and how supervisors end their children.
@@ -486,7 +502,10 @@ impl selvedge_messages::Machine for Machine {
         }
         let slot = &mut self.slots[index];
         let Then::Table(op) = &mut slot.request.then else { unreachable!("only tables are shared") };
-        Rc::make_mut(op).perform(&mut self.tables, slot.process.pid)
+        let effect = Rc::make_mut(op).perform(&mut self.tables, slot.process.pid);
+        let slots = &self.slots;
+        self.stores.note(slots[index].process.pid, &effect, |a, b| descends(slots, a, b) || descends(slots, b, a));
+        effect
     }
 
     fn ended(&mut self, pid: selvedge_messages::Pid, reason: &Reason<Term>) -> Result<Option<Effect>, Stop> {
@@ -531,11 +550,15 @@ impl selvedge_messages::Machine for Machine {
     }
 
     fn is_store(&self, effect: &Effect) -> bool {
-        effect.store().is_some()
+        self.stores.is_observed(effect)
+    }
+
+    fn reclassified(&mut self) -> bool {
+        self.stores.update()
     }
 
     fn access(&self, later: &Effect, store: &Effect) -> Access {
-        match store.store().and_then(|spot| later.overwrites(spot)) {
+        match store.store().and_then(|(spot, _)| later.overwrites(spot)) {
             None => Access::Apart,
             Some(true) => Access::Overwrites,
             Some(false) => Access::Observes,

@@ -7,7 +7,7 @@
 //!
 //! **Stores.** An `insert` of one row into a set, and a `delete` of a key from any table, leave something there that does not
 //! depend on what was there, and do not say what that was: with observers, two of them matter to each other only if
-//! somebody looks at the key afterwards ([`Effect::store`]). Everything that has to do with the key and is not such a write
+//! somebody looks at the key afterwards ([`Effect::store`]; `stores.rs` says for which keys). Everything that has to do with the key and is not such a write
 //! looks at it: also an `insert` into a bag, which adds to what is there, or `info(Table, size)`. What becomes of a table
 //! that is deleted, or whose owner ends, nobody sees: that is no look.
 
@@ -280,12 +280,12 @@ impl Effect {
         self.touch(Spot::Key(table.id, key), Access::Write(table.stamp(row)));
     }
 
-    /// The one spot that is written, if all else is only looked at and what is left there does not depend on what was there
-    /// before.
-    pub fn store(&self) -> Option<&Spot> {
+    /// The one spot that is written, and what is left there, if all else is only looked at and that does not depend on what
+    /// was there before.
+    pub fn store(&self) -> Option<(&Spot, &Term)> {
         let mut writes = self.touches.iter().filter(|(_, access)| *access != Access::Read);
         match (writes.next(), writes.next()) {
-            (Some((spot @ Spot::Key(..), Access::Write(Some(_)))), None) => Some(spot),
+            (Some((spot @ Spot::Key(..), Access::Write(Some(left)))), None) => Some((spot, left)),
             _ => None,
         }
     }

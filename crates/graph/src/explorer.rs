@@ -328,14 +328,13 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if let Some(thread) = self.speculating() {
             return Some(thread);
         }
-        let graph = &self.frames.last().expect("there is a graph").graph;
-        let machine = &self.runner.machine;
         let mut first = None;
         let mut parked = None;
-        for thread in (0..machine.thread_limit()).map(ThreadId::new) {
-            if machine.status(thread) != Status::Ready {
+        for thread in (0..self.runner.machine.thread_limit()).map(ThreadId::new) {
+            if self.runner.machine.status(thread) != Status::Ready {
                 continue;
             }
+            let graph = &self.frames.last().expect("there is a graph").graph;
             if let Some(last) = graph.last(thread) {
                 if graph.awaits_write(last) || graph.event(last).is_unfinished() {
                     return Some(thread);

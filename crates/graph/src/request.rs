@@ -94,7 +94,7 @@ impl Request {
     pub fn can_be_cut(&self) -> bool {
         let access = &self.access;
         let simple = matches!(access.kind, AccessKind::Load | AccessKind::Store { .. });
-        simple && !access.order.is_atomic() && access.until.is_none() && access.speculative.is_none()
+        simple && !access.order.is_atomic() && !access.may_wait() && access.speculative.is_none()
     }
 
     /// The part of the access that is to these bytes.

@@ -16,19 +16,27 @@
 //! | `build/liveness.rs` | which values matter where |
 //! | `build/path.rs` | one path through a thread |
 //! | `build/access.rs` | accesses to memory along a path |
+//! | `build/block.rs` | blocks of memory that are copied or filled |
+//! | `build/heap.rs` | allocated memory, and memory without a first value |
+//! | `build/pointers.rs` | pointers into one of several objects |
 //! | `build/run.rs` | instructions along a path |
 //! | `build/arithmetic.rs` | operators |
 //! | `build/library.rs` | library functions |
 //! | `build/sync.rs` | mutexes, condition variables, barriers, threads |
+//! | `build/rwlock.rs` | read-write locks |
 
 mod access;
 mod arithmetic;
+mod block;
+mod heap;
 mod knowledge;
 mod library;
 mod liveness;
 mod objects;
 mod path;
+mod pointers;
 mod run;
+mod rwlock;
 mod sync;
 
 use crate::program::{
@@ -64,6 +72,8 @@ struct ThreadStart {
     func: FuncId,
     /// The arguments, which are numbers.
     args: Vec<u64>,
+    /// Who creates it, and how many threads that one has created before; none for the main thread.
+    created_by: Option<(ThreadId, u32)>,
 }
 
 /// The state of building.
@@ -85,8 +95,12 @@ struct Builder<'m> {
     stack_names: FxHashMap<objects::Place, String>,
     /// Variables that the operations of threads need for themselves.
     arrivals: FxHashMap<(ThreadId, objects::Place, u64), Symbol>,
+    /// Variables that stand beside objects and variables of the program.
+    companions: FxHashMap<(objects::Place, u64), Symbol>,
     /// What was met that cannot be encoded, at a point that could not say so.
     refused: Option<Unsupported>,
+    /// Threads whose end somebody waits for, and where.
+    joined: Vec<(ThreadId, LocId)>,
 }
 
 /// A call through which code is reached; none for the function that a thread runs.
@@ -100,6 +114,9 @@ struct Context {
     atomic: bool,
 }
 
+/// All contexts with their numbers, which stay the same when everything is built again: facts name objects by them.
+type Contexts = (Vec<Context>, FxHashMap<Context, u32>);
+
 /// Builds a program; the module must be in the form that `selvedge_analysis` makes.
 pub fn build(module: &Module) -> Result<Program, Unsupported> {
     let Some(main) = module.function_named("main").filter(|&f| !module.functions[f].is_declaration()) else {
@@ -110,18 +127,20 @@ pub fn build(module: &Module) -> Result<Program, Unsupported> {
         return Err(Unsupported { feature: "code that runs before `main`".to_owned(), loc });
     }
     let mut facts = Facts::new(module);
+    let mut contexts = Contexts::default();
     loop {
-        let mut builder = Builder::new(module, facts.clone());
+        let mut builder = Builder::new(module, facts.clone(), contexts);
         let built = builder.build(main);
         if builder.facts == facts {
             return built;
         }
         facts = builder.facts;
+        contexts = (builder.contexts, builder.context_ids);
     }
 }
 
 impl<'m> Builder<'m> {
-    fn new(module: &'m Module, facts: Facts) -> Builder<'m> {
+    fn new(module: &'m Module, facts: Facts, (contexts, context_ids): Contexts) -> Builder<'m> {
         let memory = Memory::new(Layouts::of(&facts));
         Builder {
             module,
@@ -132,25 +151,30 @@ impl<'m> Builder<'m> {
             starts: Vec::new(),
             objects: EntityVec::new(),
             object_names: FxHashMap::default(),
-            contexts: Vec::new(),
-            context_ids: FxHashMap::default(),
+            contexts,
+            context_ids,
             locals: FxHashMap::default(),
             locations: FxHashMap::default(),
             initial: State::default(),
             stack_names: FxHashMap::default(),
             arrivals: FxHashMap::default(),
+            companions: FxHashMap::default(),
             refused: None,
+            joined: Vec::new(),
         }
     }
 
     fn build(&mut self, main: FuncId) -> Result<Program, Unsupported> {
         let args = vec![0; self.module.functions[main].params.len()];
-        self.starts.push(ThreadStart { func: main, args });
+        self.starts.push(ThreadStart { func: main, args, created_by: None });
         let mut threads = Vec::new();
         let mut n = 0;
         while n < self.starts.len() {
             threads.push(self.follow(ThreadId::new(n))?);
             n += 1;
+        }
+        if let Some(&(_, loc)) = self.joined.iter().find(|(thread, _)| thread.index() >= n) {
+            return Err(Unsupported { feature: "a wait for a thread that is never created".to_owned(), loc });
         }
         Ok(self.assemble(threads))
     }
@@ -230,7 +254,9 @@ impl<'m> Builder<'m> {
         let alike = |n: &usize| self.starts[*n].func == func;
         let name = &self.module.functions[func].source_name;
         match (0..thread.index()).filter(alike).count() {
-            0 if (0..self.starts.len()).filter(alike).count() == 1 => name.clone(),
+            0 if (0..self.starts.len()).filter(alike).count().max(self.memory.layouts.threads(func)) == 1 => {
+                name.clone()
+            }
             before => format!("{name}#{}", before + 1),
         }
     }
@@ -272,7 +298,8 @@ impl<'m> Builder<'m> {
             }
             let entry = ids[&one.entry];
             let name = self.thread_name(thread);
-            threads.push(Thread { name, func, initial: unborn.unwrap_or(entry), entry, end });
+            let created_by = self.starts[thread.index()].created_by;
+            threads.push(Thread { name, func, created_by, initial: unborn.unwrap_or(entry), entry, end });
         }
         for (one, &(end, exit, error)) in followed.iter().zip(&ends) {
             for (key, paths) in &one.paths {

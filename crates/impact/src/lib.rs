@@ -22,6 +22,7 @@
 //! | `interpolant.rs` | interpolants by weakest preconditions and unsatisfiable cores |
 //! | `remove_error_paths.rs` | algorithm 1, line 9: the part of a tree that is safe |
 //! | `publish.rs` | the safe part as plain data, for `selvedge_schedule` |
+//! | `open_turns.rs` | turns that other threads could take as well: from fair trees to trees that admit fairness |
 
 pub mod art;
 pub mod build;
@@ -31,6 +32,7 @@ mod expand;
 mod fairness;
 mod interpolant;
 pub mod iterate;
+pub mod open_turns;
 pub mod program;
 pub mod publish;
 mod refine;

@@ -33,12 +33,17 @@ entity! {
     ObjectId, "o"
 }
 
+/// The name of inputs that the program takes: `__VERIFIER_nondet_*`.
+pub const INPUT: &str = "input";
+/// The name of inputs that say which waiting thread a signal wakes.
+pub const WOKEN: &str = "woken";
+
 /// A program.
 #[derive(Debug)]
 pub struct Program {
     /// All formulas.
     pub terms: Terms,
-    /// The threads, in the order in which the main thread creates them.
+    /// The threads, in the order in which they were found: first those that the main thread creates.
     pub threads: EntityVec<ThreadId, Thread>,
     /// All locations.
     pub locations: EntityVec<LocationId, Location>,
@@ -57,6 +62,8 @@ pub struct Thread {
     pub name: String,
     /// The function that it runs.
     pub func: FuncId,
+    /// The thread that creates it, and how many threads that one has created before; none for the main thread.
+    pub created_by: Option<(ThreadId, u32)>,
     /// Where it is before anything happened.
     pub initial: LocationId,
     /// Where it starts when it is created; `initial` for the main thread.
@@ -156,6 +163,8 @@ pub enum StepKind {
     Join,
     /// Any other call that means something to the verifier.
     Call,
+    /// One of several accesses of an instruction that copies or fills a block of memory.
+    Piece,
     /// The thread ends.
     Exit,
 }
@@ -222,6 +231,9 @@ pub struct TransitionData {
     pub spawns: Option<ThreadId>,
     /// The thread whose end it waits for: it is enabled only when that one has ended.
     pub joins: Option<ThreadId>,
+    /// If it wakes one thread of several that wait for a condition variable: these, in the order in which its input
+    /// [`WOKEN`] counts them. The one with this number is woken, or the next behind it, in a circle, that waits.
+    pub wakes: Vec<ThreadId>,
     /// Whether the thread may block here.
     pub may_block: bool,
     /// Whether it takes a back edge of a loop.

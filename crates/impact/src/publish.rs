@@ -8,7 +8,8 @@ use selvedge_ir::{EntityRef, Module};
 use selvedge_schedule as to;
 
 impl Verifier {
-    /// The part of the tree that a safe result permits.
+    /// The part of the tree that a safe result permits. The result must be the last one: what comes later may take back
+    /// coverings that it needs.
     pub fn publish(&self, ivr: &Ivr, module: &Module, program: to::Program, iteration: u32) -> to::PublishedArt {
         let mut numbers = vec![None; self.art.nodes.len()];
         let part: Vec<NodeId> = ivr.nodes.keys().filter(|&n| ivr.nodes[n]).collect();
@@ -17,12 +18,13 @@ impl Verifier {
         }
         let number = |node: NodeId| numbers[node.index()].expect("an edge of the result stays in it");
         let nodes = part.iter().map(|&node| self.published_node(node, ivr, &number)).collect();
-        let threads = self.program.threads.iter().map(|(id, thread)| to::Thread {
+        let threads = self.program.threads.values().map(|thread| to::Thread {
             name: thread.name.clone(),
             function: module.functions[thread.func].name.clone(),
-            start: match id.index() {
-                0 => to::Start::Main,
-                n => to::Start::Created(n as u32 - 1),
+            start: match thread.created_by {
+                None => to::Start::Main,
+                Some((creator, n)) if creator.index() == 0 => to::Start::Created(n),
+                Some((creator, n)) => to::Start::CreatedBy(to::ThreadId::new(creator.index()), n),
             },
         });
         let objects = self.program.objects.values().map(|object| to::Object { name: object.name.clone() });
@@ -49,12 +51,14 @@ impl Verifier {
                 edges.push(to::Edge { transition, to: number(child), accesses: None });
             }
         }
+        let ended = !infeasible && self.is_terminal(node);
         to::Node {
             locations: data.locations.iter().map(|l| to::LocationId::new(l.index())).collect(),
             label: if label.is_empty() { "true".to_owned() } else { label.join(" && ") },
             infeasible,
-            ended: !infeasible && self.is_terminal(node),
-            covered_by: ivr.covered_by[node].filter(|_| !infeasible).map(number),
+            ended,
+            // Where nothing goes on, it does not matter that another node says the same.
+            covered_by: ivr.covered_by[node].filter(|_| !infeasible && !ended).map(number),
             edges,
         }
     }
@@ -110,6 +114,7 @@ fn published_kind(kind: StepKind) -> to::StepKind {
         StepKind::Spawn => to::StepKind::Spawn,
         StepKind::Join => to::StepKind::Join,
         StepKind::Call => to::StepKind::Call,
+        StepKind::Piece => to::StepKind::Piece,
         StepKind::Exit => to::StepKind::Exit,
     }
 }

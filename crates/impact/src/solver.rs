@@ -3,9 +3,12 @@
 //! The solver in this process ([`Embedded`]) needs no other program: what rewriting does not decide is taken apart into
 //! bits and given to a SAT solver, with one assumption per formula, so that a contradiction names the formulas that it
 //! needs. An array is read at few places; that equal indices give equal elements is said for each pair of them
-//! (Ackermann), whatever the size of the array.
+//! (Ackermann), whatever the size of the array. [`Z3`] asks another program, for a second opinion.
 
 mod blast;
+mod z3;
+
+pub use z3::Z3;
 
 use crate::term::{Node, Term, Terms, Valuation};
 use batsat::{Callbacks, Lit, Solver as Sat, SolverInterface, SolverOpts, lbool};

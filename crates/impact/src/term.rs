@@ -28,6 +28,7 @@ pub use substitute::{ArrayBase, ArrayValue, State};
 
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityVec, entity};
+use std::collections::BTreeMap;
 
 entity! {
     /// An expression.
@@ -118,6 +119,8 @@ pub struct Terms {
     pub symbols: EntityVec<Symbol, SymbolData>,
     /// Initial contents of arrays: width and elements; zeros behind.
     pub fixed: EntityVec<Fixed, (u8, Vec<u64>)>,
+    /// Names of addresses, for people: where objects start, and what they are called.
+    pub addresses: BTreeMap<u64, String>,
 }
 
 /// The low bits.

@@ -145,3 +145,40 @@ fn tampered_trees_are_refused() {
     verifier.art.nodes[covered].locations = elsewhere;
     assert!(!refused(&verifier, &ivr).is_empty(), "a covering is between nodes at the same place");
 }
+
+#[test]
+fn at_the_end_of_a_turn_every_producer_and_consumer_may_go_on() {
+    for name in ["producer_consumer_1p1c.c", "producer_consumer_2p2c.c", "producer_consumer_4p4c.c"] {
+        let (verifier, outcome) = first(name, &["SLOTS=5"]);
+        assert!(outcome.open > 2, "{name}: {}", outcome.open);
+        drop(verifier);
+    }
+    // Without a look whether there is anything to take, the consumer must not go on after itself.
+    let (_, bug) = first("producer_consumer_bug.c", &[]);
+    assert!(bug.open <= 1, "{}", bug.open);
+}
+
+#[test]
+fn a_turn_that_does_not_come_back_where_it_says_is_found() {
+    let module = load("producer_consumer_1p1c.c", &["SLOTS=5"]);
+    let (mut verifier, outcome) = verify(&module, false, 1, 5_000).expect("it can be encoded");
+    let ivr = outcome.last.expect("it has a safe schedule");
+    let published = verifier.publish(&ivr, &module, common::hashless(), 1);
+    let count = published.nodes.len();
+    let opened = verifier.open_turns(&ivr, published);
+    selvedge_oracle::check_published(&verifier, &ivr, &opened, 2_000).expect("it is safe");
+    let (mut refused, mut changed) = (0, 0);
+    for n in count..opened.nodes.len() {
+        let node = &opened.nodes[n];
+        if node.infeasible || node.covered_by.is_some() {
+            continue;
+        }
+        // As if nobody came here.
+        let mut wrong = opened.clone();
+        wrong.nodes[n].infeasible = true;
+        wrong.nodes[n].edges.clear();
+        changed += 1;
+        refused += usize::from(selvedge_oracle::check_published(&verifier, &ivr, &wrong, 2_000).is_err());
+    }
+    assert!(changed > 5 && refused == changed, "{refused} of {changed}");
+}

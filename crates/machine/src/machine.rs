@@ -71,6 +71,12 @@ pub trait Machine {
         next
     }
 
+    /// Whether a `Ready` thread that stands at an access which [`spins`](Access::spins) would, told this value, come back to
+    /// the same access in the same state, having changed nothing: it waits for another value.
+    fn waits(&mut self, _thread: ThreadId, _value: u64) -> bool {
+        false
+    }
+
     /// Takes a `Ready` thread out of the execution: it becomes `Stopped` (its Op is a violation) or `AssumeBlocked`.
     fn halt(&mut self, thread: ThreadId, status: Status);
 

@@ -149,14 +149,18 @@ pub struct Access {
     /// For a compare-and-exchange: whether it confirms the last speculative load of its thread, which was of the same
     /// bytes. Each speculative load is followed by at most one such access.
     pub confirms: bool,
+    /// Whether the thread may spin here: told some values, it would come back to this very access, having changed nothing.
+    /// With which ones, the machine knows ([`Machine::waits`](crate::Machine::waits)). Engines may ignore it.
+    pub spins: bool,
 }
 
 impl Access {
     /// An access of the program itself that waits for nothing and takes no part in a confirmation.
     #[inline]
     pub const fn new(addr: Addr, size: u8, order: Order, kind: AccessKind) -> Access {
-        let (purpose, raw, until, speculative, confirms) = (Purpose::Data, false, None, None, false);
-        Access { addr, size, order, purpose, raw, kind, until, speculative, confirms }
+        let (purpose, raw, until, speculative) = (Purpose::Data, false, None, None);
+        let (confirms, spins) = (false, false);
+        Access { addr, size, order, purpose, raw, kind, until, speculative, confirms, spins }
     }
 
     /// Whether it is a load that is speculative with this value, if the thread goes on with `next` when it is told so.
@@ -172,6 +176,12 @@ impl Access {
                 Some(Op::Access(access)) if access.confirms && (access.addr, access.size) == (self.addr, self.size)
             ),
         }
+    }
+
+    /// Whether there may be values with which the thread waits.
+    #[inline]
+    pub fn may_wait(&self) -> bool {
+        self.until.is_some() || self.spins
     }
 
     /// Whether the access looks at the old bytes.

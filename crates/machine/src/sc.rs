@@ -118,6 +118,13 @@ impl<M: Machine> Sc<M> {
         }
     }
 
+    /// The threads that wait for a condition variable and were not woken yet, in the order in which a signal counts them.
+    pub fn asleep_at(&self, cond: Addr) -> Vec<ThreadId> {
+        let mut asleep: Vec<ThreadId> = self.asleep(cond).map(|(_, waiter)| waiter.thread).collect();
+        asleep.sort_unstable();
+        asleep
+    }
+
     fn asleep(&self, cond: Addr) -> impl Iterator<Item = (usize, &Waiter)> {
         self.waiters.iter().enumerate().filter(move |(_, w)| w.cond == cond && w.woken_by.is_none())
     }

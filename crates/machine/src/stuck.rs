@@ -11,7 +11,8 @@ pub fn stuck<M: Machine>(machine: &M) -> Violation {
     // A thread that waits for the end of another is not the one to blame.
     waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(machine.pending(t), Op::Join { .. }));
     let spins = |&t: &ThreadId| {
-        is_cut_off(t) || matches!(machine.pending(t), Op::Access(Access { purpose: Purpose::Data, until: Some(_), .. }))
+        is_cut_off(t)
+            || matches!(machine.pending(t), Op::Access(access) if access.purpose == Purpose::Data && access.may_wait())
     };
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();
@@ -38,7 +39,8 @@ fn listed(names: &[String]) -> String {
 fn waits_for<M: Machine>(machine: &M, thread: ThreadId) -> (SourceSpan, String) {
     let site = machine.site(thread);
     let name = machine.thread_name(thread);
-    if machine.status(thread) == Status::AssumeBlocked {
+    let spins = matches!(machine.pending(thread), Op::Access(Access { spins: true, .. }));
+    if machine.status(thread) == Status::AssumeBlocked || spins {
         return (site.span, format!("{name} spins here"));
     }
     let what = match machine.pending(thread) {

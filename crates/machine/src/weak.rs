@@ -362,7 +362,7 @@ impl<M: Machine> Follower<M> {
 /// Whether a schedule leaves open what a plain access reads and which writes it overwrites.
 fn has_no_link(access: &Access, link: Link) -> bool {
     let simple = matches!(access.kind, AccessKind::Load | AccessKind::Store { .. });
-    simple && !access.order.is_atomic() && access.until.is_none() && link == Link::default()
+    simple && !access.order.is_atomic() && !access.may_wait() && link == Link::default()
 }
 
 fn ends_at(access: &Access) -> u64 {

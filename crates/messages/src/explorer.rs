@@ -84,7 +84,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         }
     }
 
-    /// Explores everything. Starts again when it turns out that somebody can notice ends.
+    /// Explores everything. Starts again when it turns out that somebody can notice ends, or that an operation is a store.
     pub fn run(&mut self) -> Result<(), Over> {
         while self.explore()? == Explored::Restart {
             while self.system.depth() > 0 {
@@ -110,7 +110,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// `Explore(⟨⟩, ⟨{⟨⟩}, ∅⟩)`.
     fn explore(&mut self) -> Result<Explored, Over> {
         loop {
-            if self.system.noticed {
+            if self.system.machine.reclassified() && self.trace.observers || self.system.noticed {
                 return Ok(Explored::Restart);
             }
             let level = self.levels.last().expect("the empty prefix is never left");

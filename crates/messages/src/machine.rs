@@ -101,6 +101,13 @@ pub trait Machine {
         Access::Observes
     }
 
+    /// Whether operations have become stores that were none when they were last performed: what was explored is then void, and
+    /// the exploration starts again. Asked between steps; [`Machine::is_store`] changes its answers here and nowhere
+    /// else, and only for a bounded number of times.
+    fn reclassified(&mut self) -> bool {
+        false
+    }
+
     /// Remembers the present state; marks are undone in reverse order.
     fn mark(&mut self);
 

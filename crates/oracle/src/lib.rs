@@ -14,9 +14,10 @@
 //! | `shrink.rs` | the smallest program that still fails |
 //! | `check.rs` | what an engine has to agree with the enumerator on |
 //! | `lower.rs` | litmus programs in the program representation, to compare front ends |
-//! | `fuzz.rs` | one random program after another |
+//! | `trial.rs`, `fuzz.rs` | one random program after another |
 //! | `axiomatic/` | every execution graph that a memory model allows |
 //! | `tree.rs` | whether a safe result of the verifier is one, and a counterexample |
+//! | `published.rs` | the same for what is published of it, with the turns that were added |
 //! | `automata.rs` | every state of a program as the verifier sees it |
 //! | `concrete.rs` | these states, and what terms mean in them |
 //! | `messages/` | the same for processes that pass messages |
@@ -37,15 +38,18 @@ pub mod litmus;
 pub mod lower;
 pub mod machine;
 pub mod messages;
+pub mod published;
 pub mod race;
 pub mod relaxation;
 pub mod shrink;
 pub mod text;
 pub mod tree;
+pub mod trial;
 
 pub use classes::enumerate_classes;
 pub use dependence::{ClassKey, Trace};
 pub use enumerate::{Class, Ending, Enumeration, TooLarge, enumerate};
 pub use litmus::{Expr, Inst, Place, Program, Reg, Test, Thread, Var, VarId};
 pub use machine::LitmusMachine;
+pub use published::check_published;
 pub use tree::{check_counterexample, check_tree};

@@ -19,9 +19,9 @@ use selvedge_ir::EntityRef;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// Inputs that are tried.
-const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
+pub(crate) const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
 /// Random states for each edge.
-const SAMPLES: usize = 60;
+pub(crate) const SAMPLES: usize = 60;
 
 /// Checks a safe result, with at most so many steps of executions. The error says what is wrong.
 pub fn check_tree(verifier: &Verifier, ivr: &Ivr, steps: usize) -> Result<(), String> {
@@ -58,9 +58,9 @@ pub fn check_counterexample(verifier: &Verifier, found: &Counterexample) -> Resu
     }
 }
 
-struct Tree<'a> {
-    verifier: &'a Verifier,
-    ivr: &'a Ivr,
+pub(crate) struct Tree<'a> {
+    pub(crate) verifier: &'a Verifier,
+    pub(crate) ivr: &'a Ivr,
 }
 
 impl Tree<'_> {
@@ -72,7 +72,7 @@ impl Tree<'_> {
         &self.ivr.labels[node]
     }
 
-    fn program(&self) -> &Program {
+    pub(crate) fn program(&self) -> &Program {
         &self.verifier.program
     }
 
@@ -288,7 +288,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    fn holds(&self, node: NodeId, state: &Concrete, by: &str) -> Result<(), String> {
+    pub(crate) fn holds(&self, node: NodeId, state: &Concrete, by: &str) -> Result<(), String> {
         match self.label(node).iter().find(|&&term| self.value(state, term) != 1) {
             None => Ok(()),
             Some(&wrong) => Err(format!("`{}` does not hold at {node} by {by}", self.terms().text(wrong))),
@@ -296,7 +296,7 @@ impl Tree<'_> {
     }
 
     /// A state near one that was reached, or any.
-    fn random(&self, rng: &mut Rng, near: &[&Concrete]) -> Concrete {
+    pub(crate) fn random(&self, rng: &mut Rng, near: &[&Concrete]) -> Concrete {
         let mut state = if near.is_empty() { Concrete::initial(self.program()) } else { (*rng.pick(near)).clone() };
         for (symbol, data) in self.terms().symbols.iter() {
             if !data.input && !data.array && rng.percent(15) {

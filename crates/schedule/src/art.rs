@@ -122,8 +122,10 @@ pub struct Thread {
 pub enum Start {
     /// It is the one that the program starts with.
     Main,
-    /// By the n-th thread creation of the execution, from 0. Which call that is must not depend on the schedule.
+    /// By the n-th thread creation of the main thread, from 0. Which call that is must not depend on the schedule.
     Created(u32),
+    /// By the n-th thread creation of another thread, from 0.
+    CreatedBy(ThreadId, u32),
 }
 
 /// A shared object.
@@ -219,6 +221,8 @@ pub enum StepKind {
     Join,
     /// Any other call that the verifier looks at.
     Call,
+    /// One of several accesses of an instruction that copies or fills a block of memory: others may come between.
+    Piece,
     /// The thread or the process ends: the return from the thread's function, or a call that ends it.
     Exit,
 }

@@ -22,7 +22,8 @@ pub struct Ivr<'a> {
 impl<'a> Ivr<'a> {
     /// At the root.
     pub fn new(art: &'a PublishedArt, schedule: &'a ProgramSchedule) -> Ivr<'a> {
-        Ivr { art, schedule, node: 0, section: None, executed: vec![0; art.threads.len()] }
+        let section = only(schedule, 0);
+        Ivr { art, schedule, node: 0, section, executed: vec![0; art.threads.len()] }
     }
 
     /// *R*: the transitions that may be executed now; several of one thread where it depends on the state which one is
@@ -31,7 +32,7 @@ impl<'a> Ivr<'a> {
         match self.section {
             None => {
                 let first = |section: &Section| section.schedule.events[0].transition;
-                self.schedule.nodes[self.node].sections.iter().map(first).collect()
+                self.schedule.nodes[self.node].sections().map(first).collect()
             }
             Some(section) => {
                 let schedule = &section.schedule;
@@ -51,8 +52,9 @@ impl<'a> Ivr<'a> {
             return false;
         }
         let section = self.section.unwrap_or_else(|| {
-            let sections = &self.schedule.nodes[self.node].sections;
-            let chosen = sections.iter().find(|section| section.schedule.events[0].transition == transition);
+            let chosen = self.schedule.nodes[self.node]
+                .sections()
+                .find(|section| section.schedule.events[0].transition == transition);
             chosen.expect("a permitted transition starts a section")
         });
         let thread: ThreadId = self.art.transition(transition).thread;
@@ -60,11 +62,17 @@ impl<'a> Ivr<'a> {
         self.section = Some(section);
         if self.executed == section.schedule.lengths {
             self.node = section.to.index();
-            self.section = None;
+            self.section = only(self.schedule, self.node);
             self.executed.fill(0);
         }
         true
     }
+}
+
+/// The section that starts at a node, if there is only one: it need not be chosen.
+fn only(schedule: &ProgramSchedule, node: usize) -> Option<&Section> {
+    let mut sections = schedule.nodes[node].sections();
+    sections.next().filter(|_| sections.next().is_none())
 }
 
 #[cfg(test)]
@@ -80,7 +88,8 @@ mod tests {
         let schedule = program_schedule(
             &art,
             Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false },
-        );
+        )
+        .expect("one thread at each node");
         let mut ivr = Ivr::new(&art, &schedule);
         let r = TransitionId::new;
         assert_eq!(ivr.permitted(), [r(0)]);

@@ -36,7 +36,9 @@ pub use art::{
 };
 pub use independence::Precision;
 pub use independently_fair::independently_fair;
-pub use program_schedule::{Options, ProgramSchedule, ScheduleNode, ScheduleNodeId, Section, program_schedule};
+pub use program_schedule::{
+    Offer, Options, ProgramSchedule, ScheduleNode, ScheduleNodeId, Section, Unseen, program_schedule,
+};
 pub use section_schedule::{Event, SectionSchedule};
 pub use site::Site;
 pub use validate::{ArtError, belongs_to, from_json, to_json, validate};

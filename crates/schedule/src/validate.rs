@@ -73,15 +73,21 @@ fn threads(art: &PublishedArt) -> Result<(), ArtError> {
         return Err(damaged("it has no threads"));
     }
     let mut starts: Vec<Start> = art.threads.iter().map(|thread| thread.start).collect();
-    starts.sort_by_key(|start| match start {
-        Start::Main => 0,
-        Start::Created(n) => 1 + u64::from(*n),
+    starts.sort_by_key(|start| match *start {
+        Start::Main => (0, 0),
+        Start::Created(n) => (1, n),
+        Start::CreatedBy(creator, n) => (2 + creator.index(), n),
     });
     if starts.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(damaged("two threads start in the same way"));
     }
-    if art.threads.iter().any(|thread| matches!(thread.start, Start::Created(n) if n as usize >= MOST)) {
+    let late = |start: &Start| matches!(start, Start::Created(n) | Start::CreatedBy(_, n) if *n as usize >= MOST);
+    if starts.iter().any(late) {
         return Err(damaged("a thread is created too late"));
+    }
+    let by_nobody = |start: &Start| matches!(start, Start::CreatedBy(by, _) if by.index() >= art.threads.len());
+    if starts.iter().any(by_nobody) {
+        return Err(damaged("a thread is created by one that does not exist"));
     }
     Ok(())
 }

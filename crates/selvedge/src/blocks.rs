@@ -272,6 +272,11 @@ impl Blocks {
         hasher.finish()
     }
 
+    /// How many blocks were allocated in this run.
+    pub fn count(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Whether something was freed in this run.
     pub fn has_freed(&self) -> bool {
         !self.kept.is_empty()

@@ -51,6 +51,11 @@ impl Strand {
         unsafe { self.pending.as_ref() }
     }
 
+    /// An address on its stack below all frames of the model's code, while it waits with an operation.
+    pub fn low(&self) -> usize {
+        self.pending.addr()
+    }
+
     /// The contents of the stack of a suspended thread, from a bit below an address to its end.
     ///
     /// Where the thread was resumed from is part of it, on the stack of the engine: such pointers are left out.

@@ -13,6 +13,15 @@ pub fn spin_loop() {
     runtime::yields(Location::caller());
 }
 
+/// Waits as long as a condition holds: `while condition() { spin_loop() }`.
+///
+/// The two do the same, but a model has fewer executions with this: if the condition performs one atomic operation and does
+/// nothing else, a look that fails is never one that differs from none.
+#[track_caller]
+pub fn spin_while(mut condition: impl FnMut() -> bool) {
+    runtime::spin_while(&mut condition, Location::caller());
+}
+
 /// Says that this place is not reached.
 ///
 /// # Safety

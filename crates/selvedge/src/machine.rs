@@ -9,6 +9,8 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs.
 
+pub(crate) mod awaits;
+
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
@@ -57,6 +59,8 @@ pub(crate) struct RustMachine {
     marks: Vec<(usize, usize)>,
     /// What threads would do next, by all steps before it: to try it out is to run everything again.
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
+    /// What threads were found to do that may spin, by what they have been told before.
+    looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
 }
 
 /// More is not kept of what was tried out.
@@ -99,6 +103,7 @@ impl RustMachine {
             saved,
             marks,
             tried: FxHashMap::default(),
+            looks: FxHashMap::default(),
         }
     }
 
@@ -155,10 +160,11 @@ impl RustMachine {
     /// may be in a cycle has to be looked at step by step.
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let mut pending = slot.strand.pending().map(|&Pending { op, at }| (op, at));
         if slot.spin.watches()
-            && let Some(pending) = slot.strand.pending()
+            && let Some((op, _)) = &pending
         {
-            slot.spin.performed(&pending.op, outcome);
+            slot.spin.performed(op, outcome);
         }
         runtime::repeats(repeats && !slot.spin.watches());
         let mut heap = slot.spin.watches().then(heap);
@@ -172,7 +178,11 @@ impl RustMachine {
                 slot.spin.changed();
             }
             let size = slot.strand.depth(low);
-            if runtime::shared(|shared| shared.must_clear(size)) {
+            // In a run that is repeated, it may have performed others since.
+            let last = pending.take().filter(|_| !repeats);
+            let new = last.is_some_and(|(op, at)| runtime::shared(|shared| shared.awaits.note(&op, at)));
+            if new || runtime::shared(|shared| shared.must_clear(size)) {
+                runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
@@ -258,6 +268,9 @@ impl RustMachine {
 
     /// Runs everything again up to the present step.
     fn run_again(&mut self) -> Result<(), Stop> {
+        if runtime::shared(|shared| shared.restart) {
+            return Err(*runtime::starts_again());
+        }
         self.abandon();
         self.begin();
         self.stale = false;
@@ -443,6 +456,10 @@ impl Machine for RustMachine {
         }
         self.tried.insert(key, next);
         next
+    }
+
+    fn waits(&mut self, thread: ThreadId, value: u64) -> bool {
+        self.looks_again(thread, value)
     }
 
     fn halt(&mut self, thread: ThreadId, status: Status) {

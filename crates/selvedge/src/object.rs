@@ -61,7 +61,9 @@ impl Word {
     /// Where it is.
     #[track_caller]
     pub fn addr(&self) -> Addr {
-        self.see().addr
+        let addr = self.see().addr;
+        runtime::tidy();
+        addr
     }
 
     /// Where it is, and whether that is outside of the model.
@@ -71,7 +73,10 @@ impl Word {
     }
 
     /// As `see`, if the first value is known only when it is met.
+    ///
+    /// Never inlined: what is left over when an object is met must not be part of the frames of operations (`awaits.rs`).
     #[track_caller]
+    #[inline(never)]
     pub fn see_with(&self, init: impl FnOnce() -> u64) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();

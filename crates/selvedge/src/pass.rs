@@ -131,6 +131,11 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         time,
         ..Limits::default()
     };
+    runtime::shared(|shared| {
+        // What was found out in another pass need not hold in this one.
+        shared.awaits.clear();
+        shared.awaits.on = builder.engine == Engine::Graph;
+    });
     loop {
         let machine = RustMachine::new(Arc::clone(body));
         let result = match builder.engine {

@@ -70,8 +70,8 @@ thread_local! {
     static ASIDE: Cell<u64> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
     static UPDATING: Cell<bool> = const { Cell::new(false) };
-    /// Whether some thread has operations that were put off.
-    static DEFERRED: Cell<bool> = const { Cell::new(false) };
+    /// Whether operations need more than usual: some thread has operations that were put off, or some spins.
+    static UNUSUAL: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -198,8 +198,8 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if overflow::is_near() {
         fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
-    if DEFERRED.get() {
-        perform_deferred();
+    if UNUSUAL.get() {
+        return perform_unusually(op, at);
     }
     if REPEATS.get()
         && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op))
@@ -207,6 +207,40 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         return outcome;
     }
     suspend_pending(op, at)
+}
+
+/// Performs an operation if there is more to do than usual.
+///
+/// Whatever is done before the thread is suspended is done in functions of their own that are not inlined, so that nothing is
+/// left over from it in the frame of this one: stacks are compared (`machine/awaits.rs`).
+#[cold]
+#[inline(never)]
+fn perform_unusually(op: Op, at: At) -> Outcome {
+    perform_deferred();
+    let op = marked(op, at);
+    if let Some(outcome) = from_script(&op) {
+        return outcome;
+    }
+    scrub();
+    suspend_pending(op, at)
+}
+
+/// An operation that is marked if the thread may spin there.
+#[inline(never)]
+fn marked(op: Op, at: At) -> Op {
+    match op {
+        Op::Access(access) => Op::Access(Access { spins: shared(|shared| shared.awaits.marks(&access, at)), ..access }),
+        other => other,
+    }
+}
+
+/// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
+#[inline(never)]
+fn from_script(op: &Op) -> Option<Outcome> {
+    if !REPEATS.get() {
+        return None;
+    }
+    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op))
 }
 
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
@@ -222,6 +256,7 @@ fn suspend_pending(op: Op, at: At) -> Outcome {
 
 /// Performs what destructors have put off.
 #[cold]
+#[inline(never)]
 pub(crate) fn perform_deferred() {
     let Some(thread) = current() else { return };
     let deferred = shared(|shared| std::mem::take(&mut shared.per_thread(thread).deferred));
@@ -233,13 +268,13 @@ pub(crate) fn perform_deferred() {
 /// Puts an operation off until the thread has stopped unwinding.
 fn defer(op: Op, at: At) {
     let thread = current().expect("operations are put off inside models only");
-    DEFERRED.set(true);
+    UNUSUAL.set(true);
     shared(|shared| shared.per_thread(thread).deferred.push(Deferred { op, at }));
 }
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    DEFERRED.set(false);
+    UNUSUAL.set(shared(|shared| !shared.awaits.is_empty()));
     REPEATS.set(false);
     UPDATING.set(false);
     ASIDE.set(0);
@@ -344,6 +379,44 @@ pub(crate) fn yields(at: At) {
     } else {
         scrub();
         suspend_yielding(at);
+    }
+}
+
+/// Yields as long as a condition holds.
+///
+/// Never inlined, and the condition is called at one place, so that the thread is in the same state before every call.
+#[track_caller]
+#[inline(never)]
+pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
+    let mut again = std::hint::black_box(true);
+    while again {
+        scrub();
+        again = condition();
+        if again {
+            yields(at);
+        }
+    }
+}
+
+/// Comes before operations that loops wait with; always inlined into the model's code. It keeps compilers from making a
+/// copy of the operation for the first look of a loop (what jumps to a label is not copied), and clears the stack below, so
+/// that the state of the thread is the same before every look (`machine/awaits.rs`). Without it, nothing goes wrong: there
+/// are more executions.
+#[inline(always)]
+pub(crate) fn prepare() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: it does nothing.
+    unsafe {
+        std::arch::asm!("/* {0} */", label {}, options(nomem, nostack, preserves_flags));
+    }
+    tidy();
+}
+
+/// Clears the stack below, if threads spin: what the next operation finds there must not depend on what came before it.
+#[inline(always)]
+pub(crate) fn tidy() {
+    if UNUSUAL.get() {
+        scrub();
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::blocks::Installed;
 use crate::content::Copies;
 use crate::machine::Left;
+use crate::machine::awaits::Awaits;
 use crate::object::Word;
 use crate::places::{Met, Places};
 use crate::runtime::At;
@@ -118,6 +119,8 @@ pub(crate) struct Shared {
     pub top: usize,
     /// How much of a stack is looked at when threads spin; 0 if none does.
     pub spins: usize,
+    /// Where threads spin.
+    pub awaits: Awaits,
     /// The exploration has to start again.
     pub restart: bool,
     /// How often a run has differed from its record.
@@ -168,6 +171,7 @@ impl Shared {
             numbers: Vec::new(),
             top: 0,
             spins: 0,
+            awaits: Awaits::default(),
             restart: false,
             mismatches: 0,
             tracked: false,
@@ -189,6 +193,7 @@ impl Shared {
         self.parks.clear();
         self.top = top;
         self.spins = 0;
+        self.awaits = Awaits::default();
         self.restart = false;
         self.mismatches = 0;
         self.blocks.leaked = 0;

@@ -77,7 +77,7 @@ impl Spin {
 }
 
 /// Whether an operation leaves everything as it was.
-fn is_quiet(op: &Op, outcome: Outcome) -> bool {
+pub(crate) fn is_quiet(op: &Op, outcome: Outcome) -> bool {
     match op {
         Op::Access(access @ Access { until: None, .. }) => {
             access.written(outcome).is_none_or(|new| access.reads() && truncate(new, access.size) == outcome)

@@ -22,6 +22,9 @@ pub(crate) fn table(replay: &Replay) -> String {
     }
     for end in &replay.threads {
         let waits = match (end.status, &end.waiting, &end.spins) {
+            (Status::Ready, Some((Op::Access(access), site)), _) if access.spins => {
+                format!("spins forever at {}", site.span)
+            }
             (Status::Ready, Some((op, site)), _) => format!("waits forever at {}: {}", site.span, operation(op)),
             (_, _, Some(site)) => format!("spins forever at {}", site.span),
             _ => continue,
@@ -37,7 +40,7 @@ pub(crate) fn table(replay: &Replay) -> String {
 /// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, each once.
 fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if let (Status::Ready, Some((Op::Access(access), _))) = (end.status, &end.waiting) {
-        let waits = access.purpose == Purpose::Data && access.until.is_some();
+        let waits = access.purpose == Purpose::Data && access.may_wait();
         let value = |source| match source {
             Source::Initial => None,
             Source::Step(n) => events[n].done.new,

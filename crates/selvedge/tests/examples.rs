@@ -20,17 +20,33 @@ fn litmus_tests_have_the_numbers_of_executions_in_the_readme() {
     assert_eq!(rows::listed(README, rows::LITMUS_HEAD), rows, "`cargo run --release --example table -- --write`");
 }
 
-/// All but the seconds.
-fn counts(row: &str) -> Vec<&str> {
-    row.split('|').take(6).collect()
+/// Name and verdict of a row, and all its numbers but the seconds.
+fn counts(row: &str) -> (Vec<&str>, Vec<u64>) {
+    let cells: Vec<&str> = row.split('|').map(str::trim).take(6).collect();
+    (cells[..3].to_vec(), cells[3..].iter().map(|cell| cell.parse().expect("a number")).collect())
+}
+
+/// Whether the programs are optimised. If not, the first look of a loop is told apart from others (`machine/awaits.rs`), so
+/// that there are more executions; cargo puts such programs into a directory of this name.
+fn is_optimised() -> bool {
+    let program = std::env::current_exe().expect("the program has a name");
+    !program.iter().any(|part| part == "debug")
 }
 
 #[test]
 fn programs_have_the_verdicts_and_counts_in_the_readme() {
     let rows = rows::programs(|_| true);
-    let expected: Vec<Vec<&str>> = rows::listed(README, rows::PROGRAMS_HEAD).into_iter().map(counts).collect();
-    let found: Vec<Vec<&str>> = rows.iter().map(|row| counts(row)).collect();
-    assert_eq!(expected, found, "`cargo run --release --example table -- --write`");
+    let expected: Vec<_> = rows::listed(README, rows::PROGRAMS_HEAD).into_iter().map(counts).collect();
+    let found: Vec<_> = rows.iter().map(|row| counts(row)).collect();
+    if is_optimised() {
+        assert_eq!(expected, found, "`cargo run --release --example table -- --write`");
+        return;
+    }
+    assert_eq!(expected.len(), found.len());
+    for ((name, listed), (same, found)) in expected.iter().zip(&found) {
+        assert_eq!(name, same);
+        assert!(listed == found || name[1].ends_with("threads") && listed < found, "{name:?}: {listed:?} {found:?}");
+    }
 }
 
 #[test]

@@ -153,6 +153,18 @@ fn a_function_may_perform_operations() {
     assert!(failure.contains("somebody had to call it again"), "{failure}");
 }
 
+/// What `fetch_update` saves: these threads do the same as those above.
+#[test]
+fn threads_that_count_by_hand_have_an_execution_for_every_attempt() {
+    let stats = explore(|| {
+        let counter = threads(3, AtomicUsize::new(0), |_, counter| {
+            by_hand(counter, |n| Some(n + 1)).unwrap();
+        });
+        assert_eq!(counter.load(Relaxed), 3);
+    });
+    assert_eq!((stats.failure, stats.complete), (None, 48));
+}
+
 /// What `f` is called with in `three`.
 type Function = fn(usize) -> Option<usize>;
 

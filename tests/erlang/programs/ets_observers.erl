@@ -7,11 +7,15 @@
 %% entry: bag() expect: verified; 2 interleavings with and without observers
 %% entry: many_rows() expect: verified; 2 interleavings with and without observers
 %% entry: counted() expect: verified; 6 interleavings without observers, 5 with them
-%% entry: last_wins(3) expect: violation: badmatch at line 67
+%% entry: same_row(2) expect: verified; 4 interleavings with and without observers
+%% entry: initialised(2) expect: verified; 2 interleavings without observers, 1 with them
+%% entry: initialised_and_read(2) expect: verified; 4 interleavings with and without observers
+%% entry: last_wins(3) expect: violation: badmatch at line 90
 %% servers: hold/0
 %% Writes to a table as observed operations: their order matters only if somebody looks at what they leave there.
 -module(ets_observers).
--export([unread/1, floating_read/1, deleted/0, scanned/0, table_deleted/0, bag/0, many_rows/0, counted/0, last_wins/1]).
+-export([unread/1, floating_read/1, deleted/0, scanned/0, table_deleted/0, bag/0, many_rows/0, counted/0,
+         same_row/1, initialised/1, initialised_and_read/1, last_wins/1]).
 
 %% N processes write, nobody reads.
 unread(N) ->
@@ -58,6 +62,25 @@ many_rows() ->
 counted() ->
     Table = ets:new(t, [public]),
     run([fun() -> ets:update_counter(Table, k, 1, {k, 0}) end | [fun() -> ets:insert(Table, {k, I}) end || I <- [1, 2]]]).
+
+%% All write the same: only whether it is there when somebody looks matters.
+same_row(N) ->
+    Table = ets:new(t, [public]),
+    run([fun() -> ets:lookup(Table, k) end | [fun() -> ets:insert(Table, {k, true}) end || _ <- lists:seq(1, N)]]).
+
+%% What was there before the writers were created is no rival.
+initialised(N) ->
+    Table = ets:new(t, [public]),
+    ets:insert(Table, {k, false}),
+    Monitors = [spawn_monitor(fun() -> ets:insert(Table, {k, true}) end) || _ <- lists:seq(1, N)],
+    [receive {'DOWN', Monitor, _, _, _} -> ok end || {_, Monitor} <- Monitors],
+    [{k, true}] = ets:lookup(Table, k),
+    ok.
+
+initialised_and_read(N) ->
+    Table = ets:new(t, [public]),
+    ets:insert(Table, {k, false}),
+    run([fun() -> ets:lookup(Table, k) end | [fun() -> ets:insert(Table, {k, true}) end || _ <- lists:seq(1, N)]]).
 
 %% Not always the last one to be created is the last one to write.
 last_wins(N) ->

@@ -1,6 +1,12 @@
 //! Trees for tests, without a verifier: threads take turns, each goes once round its loop, no assertion fails, and every other
 //! branch may go either way unless the test says otherwise. Whether such a tree is safe is the test's business.
 
+// Each test uses a part of it.
+#![allow(dead_code)]
+
+pub mod recorded;
+pub mod verified;
+
 use selvedge_analysis::Options;
 use selvedge_ir::{Callee, EntityRef, FuncId, Inst, InstKind, Module, Operand, ValueDef};
 use selvedge_schedule::{

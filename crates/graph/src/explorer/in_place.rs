@@ -152,7 +152,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes how a location is read.
     pub(super) fn note_read(&mut self, loc: LocId, access: &Access, confirms: bool) {
-        if access.until.is_some() {
+        if access.may_wait() {
             self.note(loc, |habits| {
                 habits.awaited = true;
                 habits.awaited_rmw |= !confirms && !matches!(access.kind, AccessKind::Load);
@@ -166,13 +166,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether a thread is about to make a read-modify-write whose condition does not hold for the coherence-last
     /// value. It waits outside the graph until something is written, and comes in last of all if nothing is: two such
     /// reads in a graph could not both be read again in place when they are let go.
-    pub(super) fn is_parked(&self, thread: ThreadId) -> bool {
+    pub(super) fn is_parked(&mut self, thread: ThreadId) -> bool {
         if !self.options.reductions.in_place {
             return false;
         }
         let Some(request) = Request::of(thread, self.runner.machine.pending(thread)) else { return false };
         let access = &request.access;
-        if access.until.is_none() || matches!(access.kind, AccessKind::Load) {
+        if !access.may_wait() || matches!(access.kind, AccessKind::Load) {
             return false;
         }
         let known = self.locations.get(&access.addr).copied();
@@ -189,7 +189,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 Err(_) => return false,
             },
         };
-        request.flags(thread, value).blocked
+        self.flags(thread, &request, value).blocked
     }
 
     /// In-place revisits (line 22): reads that wait read from the new write, but one of them from an older write if that

@@ -94,9 +94,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             let error = write == INIT && graph.location(loc).uninitialised && !access.raw;
-            let fails = || !error && request.flags(thread, graph.written(loc, write)).blocked;
+            let value = graph.written(loc, write);
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
-            if position < newest && self.options.reductions.stale && access.until.is_some() && fails() {
+            let stale = position < newest && self.options.reductions.stale && access.may_wait() && !error;
+            if stale && self.flags(thread, request, value).blocked {
                 continue;
             }
             let rival = self.rival(e, access, write);
@@ -163,10 +164,19 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let access = &request.access;
         let speculative =
             access.speculative.is_some() && self.speculates(loc) && self.is_speculative(thread, access, value);
-        let flags = request.flags(thread, value);
+        let flags = self.flags(thread, request, value);
         let graph = &mut self.frame().graph;
         graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         graph.set_speculative(read, speculative);
+        flags
+    }
+
+    /// What a value makes of a read that a thread stands at. With which values a thread spins, the machine knows.
+    pub(super) fn flags(&mut self, thread: ThreadId, request: &Request, value: u64) -> Flags {
+        let mut flags = request.flags(thread, value);
+        if request.access.spins && !flags.blocked {
+            flags.blocked = self.runner.machine.waits(thread, value);
+        }
         flags
     }
 

@@ -1,7 +1,7 @@
 //! Accesses to memory along a path.
 
 use super::objects::{Cell, Place, Target, gcd, initial_elements, initial_value, unsupported};
-use super::path::{Ending, Path, Slot};
+use super::path::{Path, Slot};
 use super::run::At;
 use super::{Builder, Unsupported};
 use crate::program::{Access, ErrorKind, StepKind};
@@ -50,15 +50,11 @@ impl Builder<'_> {
             let object = self.object(&name);
             path.accesses.push(Access { object, bytes: target.bytes, write });
         }
-        if let (Cell::Element(_, index), Some(count)) = (target.cell, target.count) {
-            let count = self.terms.number(count, 64);
-            let inside = self.terms.ult(index, count);
-            let outside = self.terms.not(inside);
-            let message = format!("`{words}` is outside of its array");
-            self.error_if(path, todo, outside, (ErrorKind::OutOfBounds, &message), at.loc);
-            if path.ending != Ending::Running {
-                return Ok(None);
-            }
+        let reads = !matches!(self.module.functions[at.func].insts[at.inst].kind, InstKind::Store { .. });
+        if !self.may_be_accessed(path, todo, at, &target, &words)
+            || (reads && !self.must_be_written(path, todo, at, &target))
+        {
+            return Ok(None);
         }
         Ok(Some(target))
     }
@@ -111,6 +107,9 @@ impl Builder<'_> {
         let bytes = parts.is_empty().then(|| (offset as u64, offset as u64 + size));
         let Some(stride) = stride else {
             // If it is indexed, that was just noted, and everything is built again.
+            if parts.is_empty() {
+                self.facts.cells.insert((place, offset as u64, size));
+            }
             let offset = if parts.is_empty() { offset as u64 } else { 0 };
             let symbol = self.scalar(place, offset, size, words, at)?;
             return Ok(Some(Target { place, cell: Cell::Scalar(symbol), offset, bytes, count: None }));
@@ -123,6 +122,7 @@ impl Builder<'_> {
         let parts: Vec<_> = parts.iter().map(|&(f, t)| ((f as i64 / stride as i64) as u64, t)).collect();
         let index = self.terms.sum(first, &parts, 64);
         let symbol = self.array(place, stride, field, size, at)?;
+        self.facts.cells.insert((place, field, size));
         let count = Some(total / stride);
         Ok(Some(Target { place, cell: Cell::Element(symbol, index), offset: field, bytes, count }))
     }
@@ -156,7 +156,7 @@ impl Builder<'_> {
         let symbol = symbol.map_err(|feature| unsupported(feature, at.loc))?;
         if self.terms.symbols.len() > before {
             let elements = match place {
-                Place::Stack(..) => Some(Vec::new()),
+                Place::Stack(..) | Place::Heap(..) => Some(Vec::new()),
                 Place::Global(global) => {
                     let (module, memory) = (self.module, &mut self.memory);
                     let base = |id: GlobalId| memory.base(Place::Global(id), module.globals[id].size);
@@ -199,10 +199,10 @@ impl Builder<'_> {
                 self.terms.read(&value, index)
             }
             Cell::Scalar(symbol) if !layouts.is_written(target.place, target.offset) => {
-                let Place::Global(_) = target.place else {
+                let has_value = matches!(target.place, Place::Global(_)) || layouts.is_zeroed(target.place);
+                if !has_value {
                     path.fail(ErrorKind::UninitialisedRead, "a local variable is read that was never written", at.loc);
-                    return self.initial.values[&symbol];
-                };
+                }
                 self.initial.values[&symbol]
             }
             Cell::Scalar(symbol) if layouts.is_shared(target.place) => {
@@ -212,7 +212,8 @@ impl Builder<'_> {
             Cell::Scalar(symbol) => match (path.env.get(&Slot::Cell(symbol)), target.place) {
                 (Some(&term), _) => term,
                 (None, Place::Global(_)) => self.initial.values[&symbol],
-                (None, Place::Stack(..)) => {
+                (None, Place::Heap(..)) if layouts.is_zeroed(target.place) => self.initial.values[&symbol],
+                (None, Place::Stack(..) | Place::Heap(..)) => {
                     path.fail(ErrorKind::UninitialisedRead, "a local variable is read before it is written", at.loc);
                     self.initial.values[&symbol]
                 }
@@ -222,6 +223,8 @@ impl Builder<'_> {
 
     /// Changes a cell.
     pub(super) fn write(&mut self, path: &mut Path, target: &Target, value: Term) {
+        self.note_stored(target, value);
+        self.note_written(path, target);
         let value = match target.cell {
             Cell::Scalar(symbol) | Cell::Element(symbol, _) => self.terms.zext(value, self.terms.symbols[symbol].bits),
         };
@@ -243,7 +246,7 @@ impl Builder<'_> {
     pub(super) fn place_name(&self, place: Place) -> String {
         match place {
             Place::Global(global) => self.module.globals[global].source_name.clone(),
-            Place::Stack(..) => self.stack_names.get(&place).cloned().unwrap_or_default(),
+            Place::Stack(..) | Place::Heap(..) => self.stack_names.get(&place).cloned().unwrap_or_default(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Library functions.
 
+use super::block::Source;
 use super::objects::unsupported;
 use super::path::{Ending, Path};
 use super::run::At;
 use super::{Builder, Unsupported};
-use crate::program::{ErrorKind, StepKind};
+use crate::program::{ErrorKind, INPUT, StepKind};
 use crate::term::Term;
 use selvedge_ir::Type;
 
@@ -25,6 +26,7 @@ const HARMLESS: &[&str] = &[
     "pthread_cond_destroy",
     "pthread_barrier_destroy",
     "sem_destroy",
+    "pthread_rwlock_destroy",
     "pthread_attr_init",
     "pthread_attr_destroy",
     "srand",
@@ -76,7 +78,7 @@ impl Builder<'_> {
         if nondet(name).is_some() {
             let bits = nondet(name).map_or(32, |(bits, _)| bits);
             path.step(at.func, at.inst, StepKind::Nondet, at.loc);
-            let input = self.input(path, "input", bits);
+            let input = self.input(path, INPUT, bits);
             let width = result_type.map_or(bits, |ty| ty.bits() as u8);
             let value = if width > bits { self.terms.zext(input, width) } else { self.terms.extract(0, width, input) };
             self.define(path, result, value);
@@ -103,6 +105,20 @@ impl Builder<'_> {
                     let wrong = self.is_zero(args[0]);
                     let what = (ErrorKind::Assertion, "the argument of `__VERIFIER_assert` is false");
                     self.error_if(path, todo, wrong, what, at.loc);
+                }
+                "malloc" => self.allocate(path, at, args[0], false, result)?,
+                "calloc" => {
+                    let size = self.terms.mul(args[0], args[1]);
+                    self.allocate(path, at, size, true, result)?;
+                }
+                "free" if !self.free(path, todo, at, args[0])? => return Ok(()),
+                "free" => {}
+                "memcpy" | "memmove" | "memset" => {
+                    let from = if name == "memset" { Source::Byte(args[1]) } else { Source::Memory(args[1]) };
+                    if !self.block(path, todo, at, args[0], from, args[2])? {
+                        return Ok(());
+                    }
+                    self.define(path, result, args[0]);
                 }
                 "abort" => path.fail(ErrorKind::Abort, "`abort` is called", at.loc),
                 "exit" | "_exit" | "_Exit" => {

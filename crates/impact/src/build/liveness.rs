@@ -1,7 +1,7 @@
 //! Which values matter where, and which loops are taken apart.
 //!
-//! A value matters at a place if some path from there uses it. Loops in which threads are created or joined are taken
-//! apart, one round after the other: their counters are kept as numbers.
+//! A value matters at a place if some path from there uses it. Loops in which threads are created or joined, or memory is
+//! allocated, are taken apart, one round after the other: their counters are kept as numbers.
 
 use selvedge_analysis::LoopForest;
 use selvedge_ir::{Block, Callee, EntityRef, FuncId, Function, InstKind, Module, Operand, Value};
@@ -92,12 +92,12 @@ fn counters(module: &Module, func: &Function, loops: &LoopForest) -> BTreeSet<Va
     found
 }
 
-/// Whether a call creates, joins or initialises something, possibly through further calls.
+/// Whether a call creates, joins, allocates or initialises something, possibly through further calls.
 fn manages_threads(module: &Module, kind: &InstKind, depth: u32) -> bool {
     let InstKind::Call { callee: Callee::Direct(callee), .. } = kind else { return false };
     let func = &module.functions[*callee];
     match func.name.as_str() {
-        "pthread_create" | "pthread_join" => true,
+        "pthread_create" | "pthread_join" | "malloc" | "calloc" => true,
         name if name.starts_with("pthread_") && name.ends_with("_init") => true,
         _ if depth == 0 => false,
         _ => func.placed_insts().any(|(_, inst)| manages_threads(module, &func.insts[inst].kind, depth - 1)),

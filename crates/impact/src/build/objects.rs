@@ -5,6 +5,7 @@
 //! variable; one that is indexed by a variable is an array: offset = index * stride + field, with an array variable for
 //! each field.
 
+use super::pointers::AllStored;
 use crate::program::ThreadId;
 use crate::term::{Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
@@ -25,6 +26,8 @@ pub(super) enum Place {
     Global(GlobalId),
     /// A stack object: context and the block and position of its instruction.
     Stack(u32, selvedge_ir::Inst),
+    /// Allocated memory: context, call, and how many objects the call has allocated before.
+    Heap(u32, selvedge_ir::Inst, u32),
 }
 
 /// What was found out while building; it only grows.
@@ -40,6 +43,16 @@ pub(super) struct Facts {
     pub(super) waiters: BTreeMap<(Place, u64), BTreeSet<ThreadId>>,
     /// For how many threads barriers are; none if that is not one number.
     pub(super) barriers: BTreeMap<(Place, u64), Option<u64>>,
+    /// Cells that are accessed: object, offset (of an array, the field), size.
+    pub(super) cells: BTreeSet<(Place, u64, u64)>,
+    /// What is stored in cells that could hold an address.
+    pub(super) stored: BTreeMap<(Place, u64), AllStored>,
+    /// Allocated objects that start as zeros.
+    pub(super) zeroed: BTreeSet<Place>,
+    /// Allocated objects that somebody frees.
+    pub(super) freed: BTreeSet<Place>,
+    /// How many threads run a function.
+    pub(super) threads: BTreeMap<selvedge_ir::FuncId, usize>,
 }
 
 impl Facts {
@@ -50,6 +63,11 @@ impl Facts {
             strides: BTreeMap::new(),
             waiters: BTreeMap::new(),
             barriers: BTreeMap::new(),
+            cells: BTreeSet::new(),
+            stored: BTreeMap::new(),
+            zeroed: BTreeSet::new(),
+            freed: BTreeSet::new(),
+            threads: BTreeMap::new(),
         }
     }
 }
@@ -75,9 +93,35 @@ impl Layouts {
         self.facts.written.contains(&(place, offset))
     }
 
+    /// How many threads run a function, as far as the build before knew.
+    pub(super) fn threads(&self, func: selvedge_ir::FuncId) -> usize {
+        self.facts.threads.get(&func).copied().unwrap_or(0)
+    }
+
     /// The stride, if the object is an array.
     pub(super) fn stride(&self, place: Place) -> Option<u64> {
         self.facts.strides.get(&place).copied()
+    }
+
+    /// The cells of an object that are accessed, as offset (of an array, the field) and size.
+    pub(super) fn cells(&self, place: Place) -> Vec<(u64, u64)> {
+        let all = self.facts.cells.range((place, 0, 0)..=(place, u64::MAX, u64::MAX));
+        all.map(|&(_, offset, size)| (offset, size)).collect()
+    }
+
+    /// What is ever stored in a cell.
+    pub(super) fn stored(&self, cell: (Place, u64)) -> Option<&AllStored> {
+        self.facts.stored.get(&cell)
+    }
+
+    /// Whether allocated memory starts as zeros.
+    pub(super) fn is_zeroed(&self, place: Place) -> bool {
+        self.facts.zeroed.contains(&place)
+    }
+
+    /// Whether somebody frees an object.
+    pub(super) fn is_freed(&self, place: Place) -> bool {
+        self.facts.freed.contains(&place)
     }
 
     /// For how many threads a barrier is, if that is fixed.
@@ -127,12 +171,14 @@ pub(super) struct Memory {
     sizes: FxHashMap<Place, u64>,
     /// Variables: object, offset (or field), size.
     cells: BTreeMap<(Place, u64, u64), Symbol>,
+    /// Where a variable is.
+    homes: FxHashMap<Symbol, (Place, u64)>,
 }
 
 impl Memory {
     pub(super) fn new(layouts: Layouts) -> Memory {
-        let (places, numbers, sizes, cells) = Default::default();
-        Memory { layouts, places, numbers, sizes, cells }
+        let (places, numbers, sizes, cells, homes) = Default::default();
+        Memory { layouts, places, numbers, sizes, cells, homes }
     }
 
     /// The address at which an object starts.
@@ -168,6 +214,28 @@ impl Memory {
         Some((place, constant.wrapping_sub((self.numbers[&place] + 1) << SHIFT) as i64, parts))
     }
 
+    /// The object that a number is an address of, and the offset in it.
+    pub(super) fn find_number(&self, address: u64) -> Option<(Place, i64)> {
+        let place = self.object_at(address)?;
+        Some((place, address.wrapping_sub(self.number(place) << SHIFT) as i64))
+    }
+
+    /// The number of an object, from 1.
+    pub(super) fn number(&self, place: Place) -> u64 {
+        self.numbers[&place] + 1
+    }
+
+    /// The object and offset of a variable, if it is a part of memory.
+    pub(super) fn place_of(&self, symbol: Symbol) -> Option<(Place, u64)> {
+        self.homes.get(&symbol).copied()
+    }
+
+    /// The variables of an object, with their offsets.
+    pub(super) fn cells_of(&self, place: Place) -> Vec<(Symbol, u64)> {
+        let all = self.cells.range((place, 0, 0)..=(place, u64::MAX, u64::MAX));
+        all.map(|(&(_, offset, _), &symbol)| (symbol, offset)).collect()
+    }
+
     /// The object whose start is nearest to an address.
     pub(super) fn object_at(&self, address: u64) -> Option<Place> {
         let n = (address.wrapping_add(1 << (SHIFT - 1)) >> SHIFT).checked_sub(1)?;
@@ -186,6 +254,7 @@ impl Memory {
         }
         let symbol = make();
         self.cells.insert(key, symbol);
+        self.homes.insert(symbol, (place, offset));
         Ok(symbol)
     }
 }

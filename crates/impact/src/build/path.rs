@@ -28,10 +28,12 @@ pub(super) struct Key {
     pub(super) context: u32,
     pub(super) block: Block,
     pub(super) index: usize,
-    /// 1 in the middle of an operation that blocks there.
-    pub(super) phase: u8,
+    /// How far an operation has come that is several steps: 1 in the middle of one that blocks there.
+    pub(super) phase: u16,
     /// Counters of loops that are taken apart.
     pub(super) counters: Vec<(u32, Value, u64)>,
+    /// The objects that pointers point into.
+    pub(super) targets: Vec<(Slot, u64)>,
 }
 
 /// Where a path ends.
@@ -56,7 +58,7 @@ pub(super) struct Path {
     pub(super) context: u32,
     pub(super) block: Block,
     pub(super) index: usize,
-    pub(super) phase: u8,
+    pub(super) phase: u16,
     /// What the thread has to itself, over the state at the start of the path.
     pub(super) env: BTreeMap<Slot, Term>,
     /// What was written to shared memory and to arrays.
@@ -73,6 +75,7 @@ pub(super) struct Path {
     pub(super) back_jump: bool,
     pub(super) spawns: Option<ThreadId>,
     pub(super) joins: Option<ThreadId>,
+    pub(super) wakes: Vec<ThreadId>,
     /// Blocks that were entered.
     pub(super) visited: Vec<(u32, Block)>,
     pub(super) words: Vec<String>,
@@ -101,6 +104,7 @@ impl Path {
             back_jump: false,
             spawns: None,
             joins: None,
+            wakes: Vec::new(),
             visited: Vec::new(),
             words,
             loc: None,
@@ -157,7 +161,7 @@ impl Builder<'_> {
         let values =
             params.iter().zip(&start.args).map(|(&param, &arg)| (Slot::Value(context, param), Knowledge::Number(arg)));
         let known = values.collect();
-        let key = Key { thread, context, block, index: 0, phase: 0, counters: Vec::new() };
+        let key = Key { thread, context, block, index: 0, phase: 0, counters: Vec::new(), targets: Vec::new() };
         Ok(Entry { key, known })
     }
 
@@ -242,7 +246,7 @@ impl Builder<'_> {
     }
 
     /// Ends a path at a place, and forgets what does not matter there.
-    pub(super) fn cut(&mut self, path: &mut Path, phase: u8) {
+    pub(super) fn cut(&mut self, path: &mut Path, phase: u16) {
         let mut live = std::collections::BTreeSet::new();
         let mut at = Some((path.context, path.block, path.index));
         while let Some((context, block, index)) = at {
@@ -264,7 +268,8 @@ impl Builder<'_> {
             }
         }
         let (thread, context, block, index) = (path.thread, path.context, path.block, path.index);
-        path.ending = Ending::Cut(Key { thread, context, block, index, phase, counters });
+        let targets = self.targets(path);
+        path.ending = Ending::Cut(Key { thread, context, block, index, phase, counters, targets });
     }
 
     /// A transition from a path.
@@ -303,6 +308,7 @@ impl Builder<'_> {
             inputs: path.inputs.clone(),
             spawns: path.spawns,
             joins: path.joins,
+            wakes: path.wakes.clone(),
             may_block: path.may_block,
             back_jump: path.back_jump,
             error,

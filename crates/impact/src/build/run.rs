@@ -1,5 +1,6 @@
 //! Instructions along a path.
 
+use super::block::Source;
 use super::objects::{Memory, Place, unsupported};
 use super::path::{Ending, Path, Slot};
 use super::{Builder, Context, Unsupported};
@@ -46,7 +47,19 @@ impl Builder<'_> {
                 let cond = self.operand(path, *cond, Type::I1);
                 let (a, b) = (self.operand(path, *a, *ty), self.operand(path, *b, *ty));
                 let value = self.terms.ite(cond, a, b);
-                self.define(path, result, value);
+                if *ty == Type::Ptr && value != a && value != b {
+                    // A choice between two addresses makes two paths.
+                    let mut other = path.clone();
+                    let not = self.terms.not(cond);
+                    other.guard.push(not);
+                    self.define(&mut other, result, b);
+                    other.index += 1;
+                    todo.push(other);
+                    path.guard.push(cond);
+                    self.define(path, result, a);
+                } else {
+                    self.define(path, result, value);
+                }
             }
             InstKind::PtrAdd { base, index, scale, offset } => {
                 let base = self.operand(path, *base, Type::Ptr);
@@ -62,14 +75,20 @@ impl Builder<'_> {
                 let place = Place::Stack(path.context, inst);
                 let base = self.memory.base(place, size);
                 let name = if name.is_empty() { inst.to_string() } else { name.clone() };
+                self.terms.addresses.entry(base).or_insert_with(|| name.clone());
                 self.stack_names.insert(place, name);
+                self.renew(path, place);
                 let value = self.terms.number(base, 64);
                 self.define(path, result, value);
             }
             InstKind::Load { ty, addr, path: words, .. } => {
                 let Some(target) = self.access(path, todo, at, *addr, *ty, false, *words)? else { return Ok(()) };
                 let value = self.read(path, at, &target, *ty);
-                self.define(path, result, value);
+                let ways = self.cases(path, &target, *ty, value);
+                self.each(path, todo, ways, |builder, way, value| {
+                    builder.define(way, result, value);
+                    Ok(())
+                })?;
             }
             InstKind::Store { ty, addr, value, path: words, .. } => {
                 let Some(target) = self.access(path, todo, at, *addr, *ty, true, *words)? else { return Ok(()) };
@@ -82,19 +101,27 @@ impl Builder<'_> {
                 let Some(target) = self.access(path, todo, at, *addr, *ty, true, *words)? else { return Ok(()) };
                 let old = self.read(path, at, &target, *ty);
                 let operand = self.operand(path, *value, *ty);
-                let new = self.rmw(at, *op, old, operand)?;
-                self.write(path, &target, new);
-                self.define(path, result, old);
+                let ways = self.cases(path, &target, *ty, old);
+                self.each(path, todo, ways, |builder, way, old| {
+                    let new = builder.rmw(at, *op, old, operand)?;
+                    builder.write(way, &target, new);
+                    builder.define(way, result, old);
+                    Ok(())
+                })?;
             }
             InstKind::Cas { ty, addr, expected, new, path: words, .. } => {
                 let Some(target) = self.access(path, todo, at, *addr, *ty, true, *words)? else { return Ok(()) };
                 let old = self.read(path, at, &target, *ty);
                 let (expected, new) = (self.operand(path, *expected, *ty), self.operand(path, *new, *ty));
-                let same = self.terms.eq(old, expected);
-                let left = self.terms.ite(same, new, old);
-                self.write(path, &target, left);
-                self.define(path, result, old);
-                self.define(path, data.results.get(1).copied(), same);
+                let ways = self.cases(path, &target, *ty, old);
+                self.each(path, todo, ways, |builder, way, old| {
+                    let same = builder.terms.eq(old, expected);
+                    let left = builder.terms.ite(same, new, old);
+                    builder.write(way, &target, left);
+                    builder.define(way, result, old);
+                    builder.define(way, data.results.get(1).copied(), same);
+                    Ok(())
+                })?;
             }
             InstKind::Fence { .. } => path.step(at.func, at.inst, StepKind::Fence, at.loc),
             InstKind::Assume { cond, .. } => {
@@ -133,8 +160,19 @@ impl Builder<'_> {
             InstKind::Unsupported { feature } => return Err(unsupported(feature, at.loc)),
             InstKind::FNeg { .. } => return Err(unsupported("floating-point arithmetic", at.loc)),
             InstKind::ThreadLocal { .. } => return Err(unsupported("thread-local variables", at.loc)),
-            InstKind::MemCopy { .. } | InstKind::MemSet { .. } => {
-                return Err(unsupported("copying or filling memory as a block", at.loc));
+            InstKind::MemCopy { dst, src, len, .. } => {
+                let (dst, src) = (self.operand(path, *dst, Type::Ptr), self.operand(path, *src, Type::Ptr));
+                let len = self.operand(path, *len, Type::I64);
+                if !self.block(path, todo, at, dst, Source::Memory(src), len)? {
+                    return Ok(());
+                }
+            }
+            InstKind::MemSet { dst, byte, len } => {
+                let (dst, byte) = (self.operand(path, *dst, Type::Ptr), self.operand(path, *byte, Type::Int(8)));
+                let len = self.operand(path, *len, Type::I64);
+                if !self.block(path, todo, at, dst, Source::Byte(byte), len)? {
+                    return Ok(());
+                }
             }
             InstKind::VaStart { .. } | InstKind::VaArg { .. } | InstKind::VaCopy { .. } => {
                 return Err(unsupported("functions with a variable number of arguments", at.loc));
@@ -143,6 +181,28 @@ impl Builder<'_> {
         }
         if path.ending == Ending::Running {
             path.index += 1;
+        }
+        Ok(())
+    }
+
+    /// Goes on along every one of several ways: the last one is the path itself, the others are added to `todo`, behind the
+    /// instruction.
+    fn each(
+        &mut self,
+        path: &mut Path,
+        todo: &mut Vec<Path>,
+        ways: Vec<(Path, Term)>,
+        mut go: impl FnMut(&mut Self, &mut Path, Term) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let count = ways.len();
+        for (n, (mut way, value)) in ways.into_iter().enumerate() {
+            go(self, &mut way, value)?;
+            if n + 1 == count {
+                *path = way;
+            } else {
+                way.index += 1;
+                todo.push(way);
+            }
         }
         Ok(())
     }
@@ -160,13 +220,21 @@ impl Builder<'_> {
                 let base = self.global_base(global);
                 self.terms.number(base.wrapping_add(offset as u64), bits)
             }
-            Operand::Func(func) => self.terms.number(Memory::function(func), bits),
+            Operand::Func(func) => {
+                let address = Memory::function(func);
+                let name = &self.module.functions[func].source_name;
+                self.terms.addresses.entry(address).or_insert_with(|| name.clone());
+                self.terms.number(address, bits)
+            }
             Operand::Undef => self.terms.number(0, bits),
         }
     }
 
     fn global_base(&mut self, global: GlobalId) -> u64 {
-        self.memory.base(Place::Global(global), self.module.globals[global].size)
+        let data = &self.module.globals[global];
+        let base = self.memory.base(Place::Global(global), data.size);
+        self.terms.addresses.entry(base).or_insert_with(|| data.source_name.clone());
+        base
     }
 
     pub(super) fn define(&mut self, path: &mut Path, value: Option<Value>, term: Term) {

@@ -13,7 +13,7 @@ use super::objects::{Cell, Place, Target, unsupported};
 use super::path::{Ending, Path, Slot};
 use super::run::At;
 use super::{Builder, THREADS, ThreadStart, Unsupported};
-use crate::program::{Access, ErrorKind, StepKind, ThreadId};
+use crate::program::{Access, ErrorKind, StepKind, ThreadId, WOKEN};
 use crate::term::{Symbol, Term};
 use selvedge_ir::{EntityRef, Type, Value};
 
@@ -43,6 +43,12 @@ impl Builder<'_> {
             "pthread_cond_wait" => self.cond_wait(path, todo, at, args[0], args[1])?,
             "pthread_cond_signal" => self.cond_signal(path, at, args[0], false)?,
             "pthread_cond_broadcast" => self.cond_signal(path, at, args[0], true)?,
+            name if name.starts_with("pthread_rwlock_") => {
+                if !self.rwlock(path, todo, at, name, args, result)? {
+                    return Ok(());
+                }
+                true
+            }
             "pthread_barrier_init" => self.barrier_init(path, at, args)?,
             "pthread_barrier_wait" => self.barrier_wait(path, at, args[0])?,
             "pthread_create" => self.create(path, at, args)?,
@@ -72,7 +78,7 @@ impl Builder<'_> {
     }
 
     /// The word of a synchronisation object, and the object itself for the accesses. None if the path has ended.
-    fn word(
+    pub(super) fn word(
         &mut self,
         path: &mut Path,
         at: At,
@@ -93,7 +99,7 @@ impl Builder<'_> {
         }
     }
 
-    fn note(&mut self, path: &mut Path, at: At, target: &Target, kind: StepKind, word: &str) {
+    pub(super) fn note(&mut self, path: &mut Path, at: At, target: &Target, kind: StepKind, word: &str) {
         path.step(at.func, at.inst, kind, at.loc);
         let name = self.place_name(target.place);
         path.words.push(format!("{word} {name}"));
@@ -109,7 +115,7 @@ impl Builder<'_> {
         self.terms.number(path.thread.index() as u64 + 1, 32)
     }
 
-    fn init(&mut self, path: &mut Path, at: At, args: &[Term], attr: usize) -> Result<bool, Unsupported> {
+    pub(super) fn init(&mut self, path: &mut Path, at: At, args: &[Term], attr: usize) -> Result<bool, Unsupported> {
         if args.get(attr).is_some_and(|&attr| self.terms.constant(attr) != Some(0)) {
             return Err(unsupported("a synchronisation object with attributes", at.loc));
         }
@@ -322,7 +328,12 @@ impl Builder<'_> {
             states.push((target, state));
         }
         let (one, two) = (self.terms.number(1, 8), self.terms.number(2, 8));
-        let first = if all || waiters.len() < 2 { None } else { Some(self.input(path, "woken", 8)) };
+        let first = if all || waiters.len() < 2 {
+            None
+        } else {
+            path.wakes.clone_from(&waiters);
+            Some(self.input(path, WOKEN, 8))
+        };
         for n in 0..states.len() {
             let waits = self.terms.eq(states[n].1, one);
             let chosen = match first {
@@ -458,9 +469,6 @@ impl Builder<'_> {
     }
 
     fn create(&mut self, path: &mut Path, at: At, args: &[Term]) -> Result<bool, Unsupported> {
-        if path.thread.index() != 0 {
-            return Err(unsupported("a thread that is created by another thread than main", at.loc));
-        }
         if path.atomic > 0 {
             return Err(unsupported("creating a thread in an atomic section", at.loc));
         }
@@ -475,23 +483,30 @@ impl Builder<'_> {
             return Err(unsupported("a thread whose argument is not fixed", at.loc));
         };
         // How many there are already is counted along the path: a number, or the creation is not static.
-        let counter = self.created();
+        let counter = self.created(path.thread);
         let before = path.env.get(&Slot::Cell(counter)).copied();
         let before = before.map_or(Some(0), |term| self.terms.constant(term));
         let Some(before) = before else {
             return Err(unsupported("a number of threads that is not fixed", at.loc));
         };
-        let child = ThreadId::new(before as usize + 1);
+        let created_by = Some((path.thread, before as u32));
+        let start = ThreadStart { func, args: vec![arg], created_by };
+        let known = self.starts.iter().position(|known| known.created_by == created_by);
+        let child = ThreadId::new(known.unwrap_or(self.starts.len()));
         if child.index() >= THREADS {
             return Err(unsupported(format!("more than {THREADS} threads"), at.loc));
         }
-        let start = ThreadStart { func, args: vec![arg] };
-        if let Some(known) = self.starts.get(child.index()) {
-            if *known != start {
+        match known {
+            Some(known) if self.starts[known] != start => {
                 return Err(unsupported("a thread that depends on an input or on the schedule", at.loc));
             }
-        } else {
-            self.starts.push(start);
+            Some(_) => {}
+            None => {
+                self.starts.push(start);
+                let count = self.starts.iter().filter(|start| start.func == func).count();
+                let known = self.facts.threads.entry(func).or_default();
+                *known = count.max(*known);
+            }
         }
         let handle = self.terms.number(child.index() as u64 + 1, 64);
         let Some(target) = self.locate(path, at, args[0], 8, "thread handle")? else { return Ok(false) };
@@ -507,16 +522,16 @@ impl Builder<'_> {
         Ok(true)
     }
 
-    /// The main thread's count of the threads that it has created.
-    fn created(&mut self) -> Symbol {
+    /// A thread's count of the threads that it has created.
+    fn created(&mut self, thread: ThreadId) -> Symbol {
         let place = Place::Stack(u32::MAX, selvedge_ir::Inst::new(0));
-        if let Some(&symbol) = self.arrivals.get(&(ThreadId::new(0), place, 0)) {
+        if let Some(&symbol) = self.arrivals.get(&(thread, place, 0)) {
             return symbol;
         }
         let symbol = self.terms.symbol("threads", 32, false, false);
         let zero = self.terms.number(0, 32);
         self.initial.values.insert(symbol, zero);
-        self.arrivals.insert((ThreadId::new(0), place, 0), symbol);
+        self.arrivals.insert((thread, place, 0), symbol);
         symbol
     }
 
@@ -537,6 +552,7 @@ impl Builder<'_> {
             return Err(unsupported("a thread handle that is not fixed", at.loc));
         };
         let thread = ThreadId::new(handle as usize);
+        self.joined.push((thread, at.loc));
         path.joins = Some(thread);
         path.may_block = true;
         path.step(at.func, at.inst, StepKind::Join, at.loc);

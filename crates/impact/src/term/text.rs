@@ -64,7 +64,7 @@ impl Terms {
         match signed(constant, bits) {
             0 => {}
             k if k < 0 => text.push_str(&format!(" - {}", k.unsigned_abs())),
-            k => text.push_str(&format!(" + {k}")),
+            _ => text.push_str(&format!(" + {}", self.show_number(constant, bits))),
         }
         text
     }
@@ -73,7 +73,12 @@ impl Terms {
         if bits == 1 {
             return if value == 1 { "true".to_owned() } else { "false".to_owned() };
         }
-        signed(value, bits).to_string()
+        let object = self.addresses.range(..=value).next_back().filter(|_| bits == 64);
+        match object.map(|(base, name)| (value - base, name)) {
+            Some((0, name)) => format!("&{name}"),
+            Some((offset, name)) if offset < 1 << 31 => format!("&{name}+{offset}"),
+            _ => signed(value, bits).to_string(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::solver::Embedded;
 use selvedge_impact::verifier::{Halt, Limits, Verifier};
 use selvedge_ir::Module;
-use selvedge_oracle::{check_counterexample, check_tree};
+use selvedge_oracle::{check_counterexample, check_published, check_tree};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub wrong: Vec<Counterexample>,
     /// How many safe results there were; each was checked.
     pub safe: usize,
+    /// At how many nodes of the second one, or of the only one, several threads may go on when it is published.
+    pub open: usize,
     /// The last one.
     pub last: Option<Ivr>,
 }
@@ -50,7 +52,7 @@ pub fn verify(
     let deadline = Some(Instant::now() + Duration::from_secs(30));
     let limits = Limits { deadline, nodes: Some(nodes), ..Limits::default() };
     let mut verifier = Verifier::new(program, Box::new(Embedded::new(Duration::from_secs(20), None)), limits);
-    let mut outcome = Outcome { verdict: Err(Halt::Nodes), wrong: Vec::new(), safe: 0, last: None };
+    let mut outcome = Outcome { verdict: Err(Halt::Nodes), wrong: Vec::new(), safe: 0, open: 0, last: None };
     let mut published = None;
     while outcome.safe < results {
         match verifier.next(outcome.last.as_ref(), complete) {
@@ -65,6 +67,12 @@ pub fn verify(
             Ok(Yield::Safe(ivr)) => {
                 if outcome.safe < 5 {
                     check_tree(&verifier, &ivr, 2_000).unwrap_or_else(|why| panic!("a safe result is none: {why}"));
+                }
+                if outcome.safe < 2 {
+                    let published = verifier.publish(&ivr, module, hashless(), 1);
+                    let opened = verifier.open_turns(&ivr, published);
+                    outcome.open = check_published(&verifier, &ivr, &opened, 2_000)
+                        .unwrap_or_else(|why| panic!("a published result is not safe: {why}"));
                 }
                 outcome.safe += 1;
                 published = Some(verifier.publish(&ivr, module, hashless(), 1));
@@ -84,7 +92,8 @@ pub fn verify(
     Ok((verifier, outcome))
 }
 
-fn hashless() -> selvedge_schedule::Program {
+/// A program without a name.
+pub fn hashless() -> selvedge_schedule::Program {
     let (inputs, defines, include_dirs, clang_flags) = Default::default();
     selvedge_schedule::Program { inputs, defines, include_dirs, clang_flags, hash: String::new() }
 }

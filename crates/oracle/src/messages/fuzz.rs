@@ -6,88 +6,28 @@ use super::generate::{Profile, generate_sized};
 use super::naive::Delivery;
 use super::program::Program;
 use super::shrink::shrink;
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use crate::trial::{self, Tried, caught, try_all};
 
 /// An engine: explores a program in a mode, and gives up after so many executions.
 pub type Engine<'a> = &'a dyn Fn(ActorMachine, Mode, u64) -> Explored;
 
 /// Which programs are tried, and how many.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// The kind of programs.
-    pub profile: &'static Profile,
-    /// The seed of the first; each next one has the next seed.
-    pub seed: u64,
-    /// At most so many programs.
-    pub programs: u64,
-    /// For at most this time.
-    pub time: Option<Duration>,
-    /// How large programs are.
-    pub size: Size,
-    /// What the engine is asked to do.
-    pub modes: &'static [Mode],
-}
+pub type Plan = trial::Plan<Profile, Size, Mode>;
 
 /// What came out.
-#[derive(Clone, Debug, Default)]
-pub struct FuzzReport {
-    /// How many programs were tried.
-    pub programs: u64,
-    /// How many executions were enumerated.
-    pub executions: u64,
-    /// How many classes they have.
-    pub classes: u64,
-    /// The first failure, after which nothing more was tried.
-    pub failure: Option<Failure>,
-}
-
-/// A program on which an engine is wrong.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The profile.
-    pub profile: &'static str,
-    /// The seed.
-    pub seed: u64,
-    /// What is wrong about the shrunk program.
-    pub disagreement: Disagreement,
-    /// The program, shrunk.
-    pub program: Program,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "# profile {}, seed {}", self.profile, self.seed)?;
-        for line in self.disagreement.to_string().lines() {
-            writeln!(f, "# {line}")?;
-        }
-        write!(f, "{}", self.program)
-    }
-}
+pub type FuzzReport = trial::FuzzReport<Program, Disagreement>;
 
 /// Tries programs as planned.
 pub fn fuzz(plan: &Plan, engine: Engine<'_>) -> FuzzReport {
-    let started = Instant::now();
-    let mut report = FuzzReport::default();
-    for n in 0..plan.programs {
-        if plan.time.is_some_and(|time| started.elapsed() >= time) {
-            break;
-        }
-        let seed = plan.seed.wrapping_add(n);
+    try_all(plan, plan.profile.name, |seed| {
         let (program, mut known) = generate_sized(plan.profile, seed, plan.size);
-        report.programs += 1;
-        for one in &known {
-            report.executions += one.found.executions;
-            report.classes += (one.found.plain.len() + one.found.observers.len()) as u64;
+        let wrong = check(&program, &mut known, plan.modes, engine).err();
+        Tried {
+            executions: known.iter().map(|one| one.found.executions).sum(),
+            classes: known.iter().map(|one| (one.found.plain.len() + one.found.observers.len()) as u64).sum(),
+            wrong: wrong.map(|disagreement| shrunk(&program, disagreement, plan.size, engine)),
         }
-        if let Err(disagreement) = check(&program, &mut known, plan.modes, engine) {
-            let (program, disagreement) = shrunk(&program, disagreement, plan.size, engine);
-            report.failure = Some(Failure { profile: plan.profile.name, seed, disagreement, program });
-            break;
-        }
-    }
-    report
+    })
 }
 
 /// Compares an engine with the enumerator on one program, whose executions are known for both kinds of delivery.
@@ -120,13 +60,9 @@ fn check_one(program: &Program, known: &mut Known, mode: Mode, engine: Engine<'_
     let machine = ActorMachine::new(program.clone()).expect("the program was enumerated");
     // An engine that explores more than there are classes is wrong: no need to wait for the end.
     let most = 2 * known.found.of(mode.equivalence).len() as u64 + 2;
-    match catch_unwind(AssertUnwindSafe(|| engine(machine, mode, most))) {
+    match caught(|| engine(machine, mode, most)) {
         Ok(explored) => compare(known, &explored, mode),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            Err(Disagreement { subject: Subject::Panic, mode, details: text.to_owned() })
-        }
+        Err(details) => Err(Disagreement { subject: Subject::Panic, mode, details }),
     }
 }
 
@@ -137,16 +73,13 @@ fn shrunk(program: &Program, disagreement: Disagreement, size: Size, engine: Eng
         Size::Interleavings(most) => Size::Interleavings(2 * most),
         Size::Prefixes(most) => Size::Prefixes(2 * most),
     };
-    let mut latest = disagreement;
-    let small = shrink(program, |candidate| {
-        let Some(mut known) = Known::new(candidate, latest.mode.delivery, size) else { return false };
-        match check_one(candidate, &mut known, latest.mode, engine) {
-            Err(other) if other.subject == latest.subject => {
-                latest = other;
-                true
-            }
-            _ => false,
-        }
-    });
-    (small, latest)
+    trial::shrunk(
+        disagreement,
+        |fails| shrink(program, fails),
+        |candidate, latest| {
+            let mut known = Known::new(candidate, latest.mode.delivery, size)?;
+            check_one(candidate, &mut known, latest.mode, engine).err()
+        },
+        |other, latest| other.subject == latest.subject,
+    )
 }

@@ -47,6 +47,7 @@ impl AtomicBool {
 
     /// Loads the value.
     #[track_caller]
+    #[inline(always)]
     pub fn load(&self, order: Ordering) -> bool {
         self.0.load(order) != 0
     }
@@ -59,6 +60,7 @@ impl AtomicBool {
 
     /// Stores a value and returns the old one.
     #[track_caller]
+    #[inline(always)]
     pub fn swap(&self, value: bool, order: Ordering) -> bool {
         self.0.swap(u8::from(value), order) != 0
     }
@@ -71,6 +73,7 @@ impl AtomicBool {
 
     /// Stores a value if the present one is `current`.
     #[track_caller]
+    #[inline(always)]
     pub fn compare_exchange(
         &self,
         current: bool,

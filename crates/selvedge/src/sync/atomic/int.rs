@@ -6,6 +6,7 @@
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
 use crate::object::{Word, real_of, virtual_of};
+use crate::runtime::prepare;
 use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{AccessKind, truncate};
@@ -39,13 +40,16 @@ macro_rules! atomic_int {
                 if Self::SIZE == 8 { virtual_of(bits) } else { bits }
             }
 
+            // Never inlined, for the same reason as `runtime::perform`.
             #[track_caller]
+            #[inline(never)]
             fn access(&self, order: Order, kind: AccessKind) -> $int {
                 let bits = self.0.access(order, kind, Location::caller());
                 if Self::SIZE == 8 { real_of(bits) as $int } else { bits as $int }
             }
 
             #[track_caller]
+            #[inline(never)]
             fn rmw(&self, op: RmwOp, value: $int, order: Ordering) -> $int {
                 let operand = if op == RmwOp::Xchg { Self::bits(value) } else { truncate(value as u64, Self::SIZE) };
                 self.access(any(order), AccessKind::Rmw { op, operand, used: true })
@@ -78,7 +82,9 @@ macro_rules! atomic_int {
 
             /// Loads the value.
             #[track_caller]
+            #[inline(always)]
             pub fn load(&self, order: Ordering) -> $int {
+                prepare();
                 self.access(of_load(order), AccessKind::Load)
             }
 
@@ -90,7 +96,9 @@ macro_rules! atomic_int {
 
             /// Stores a value and returns the old one.
             #[track_caller]
+            #[inline(always)]
             pub fn swap(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::Xchg, value, order)
             }
 
@@ -104,6 +112,7 @@ macro_rules! atomic_int {
 
             /// Stores a value if the present one is `current`.
             #[track_caller]
+            #[inline(always)]
             pub fn compare_exchange(
                 &self,
                 current: $int,
@@ -111,6 +120,13 @@ macro_rules! atomic_int {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$int, $int> {
+                prepare();
+                self.exchange(current, new, success, failure)
+            }
+
+            #[track_caller]
+            #[inline(never)]
+            fn exchange(&self, current: $int, new: $int, success: Ordering, failure: Ordering) -> Result<$int, $int> {
                 let (expected, new, failure) = (Self::bits(current), Self::bits(new), of_load(failure));
                 let kind = AccessKind::Cas { expected, new, failure };
                 let old = self.access(any(success), kind);

@@ -39,7 +39,9 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     fn see(&self) -> Addr {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
-        self.word.see_with(first).addr
+        let addr = self.word.see_with(first).addr;
+        runtime::tidy();
+        addr
     }
 
     fn pointer(seen: u64) -> *mut T {
@@ -78,7 +80,9 @@ impl<T> AtomicPtr<T> {
 
     /// Loads the pointer.
     #[track_caller]
+    #[inline(always)]
     pub fn load(&self, order: Ordering) -> *mut T {
+        runtime::prepare();
         self.access(of_load(order), AccessKind::Load, Location::caller())
     }
 

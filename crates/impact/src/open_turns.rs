@@ -1,0 +1,254 @@
+//! Turns that other threads could take as well: from a fair tree to one that admits fairness (definition 4 of the paper).
+//!
+//! An iteration explores one schedule, and yields a tree that is fair: each of its cycles has steps of every thread, so that at
+//! most of its nodes one thread goes on. When a program runs under it, every turn of another thread costs a change of
+//! threads. For that a weaker demand is enough: that every thread is *expanded* somewhere on each cycle. Whoever runs the
+//! program then sees to it that nobody is left out for ever (Lemma 7).
+//!
+//! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump. From such
+//! a node v, a *turn* of another thread T is T alone from v until its back jump. It is added if it is proved that from
+//! all states of φ(v), whatever the inputs are,
+//!
+//! - T is enabled wherever it may block, and runs into no error;
+//! - it comes back to φ(w) for a turn node w at the same locations: v itself, if possible.
+//!
+//! What is known of a node of the turn is φ(v) and the path behind it, which is stronger than any label that would be
+//! written there; the node at its end is covered by w. A turn node is opened to all threads that are active there, or to none:
+//! then every cycle through it has them all expanded.
+//!
+//! This is no part of the paper's algorithms, which find the same in later iterations, one step of one thread at a time.
+
+use crate::art::NodeId;
+use crate::program::{LocationId, Place, ThreadId, TransitionId};
+use crate::remove_error_paths::Ivr;
+use crate::solver::Answer;
+use crate::term::{State, Symbol, Term};
+use crate::verifier::{Halt, Verifier};
+use rustc_hash::FxHashSet;
+use selvedge_ir::EntityRef;
+use selvedge_schedule as to;
+use std::rc::Rc;
+
+/// At most so many turn nodes are looked at.
+const MOST_NODES: usize = 64;
+/// A turn with more steps, on all of its paths together, is not added.
+const MOST_STEPS: usize = 96;
+
+/// A node of a turn.
+struct Turn {
+    /// The edge to it: from which node of the turn (none: from the turn node), and by which transition.
+    from: Option<usize>,
+    transition: TransitionId,
+    end: End,
+}
+
+/// What a node of a turn is.
+enum End {
+    /// T goes on.
+    Goes,
+    /// No execution comes here.
+    Never,
+    /// T is through, and this turn node covers it.
+    Covered(NodeId),
+}
+
+/// Where a path of a turn has come to.
+struct Path {
+    node: Option<usize>,
+    location: LocationId,
+    /// Over the state at the turn node.
+    state: Rc<State>,
+    /// φ(v) and the guards of the path.
+    known: Vec<Term>,
+    inputs: Vec<Symbol>,
+}
+
+impl Verifier {
+    /// A published result with the turns that other threads could take as well. If time runs out, it stays as it is.
+    pub fn open_turns(&mut self, ivr: &Ivr, published: to::PublishedArt) -> to::PublishedArt {
+        let mut art = published.clone();
+        let nodes = self.turn_nodes(ivr);
+        for &v in &nodes {
+            match self.turns_at(ivr, v, &nodes) {
+                Ok(Some(turns)) => turns.iter().for_each(|turn| self.add_turn(ivr, &mut art, v, turn)),
+                Ok(None) | Err(Halt::Solver) => {}
+                Err(_) => break,
+            }
+        }
+        if to::fairness::admits_fairness(&art).is_ok() { art } else { published }
+    }
+
+    /// The nodes of a result that are on a cycle and are reached by a back jump.
+    fn turn_nodes(&self, ivr: &Ivr) -> Vec<NodeId> {
+        let behind_back_jump = |&v: &NodeId| {
+            let edge = self.art.nodes[v].parent;
+            edge.is_some_and(|edge| self.program.transitions[edge.transition].back_jump)
+        };
+        let open = |&v: &NodeId| ivr.nodes[v] && !ivr.permitted[v].is_empty();
+        let all = ivr.nodes.keys().filter(open).filter(behind_back_jump);
+        all.filter(|&v| self.is_on_cycle(ivr, v)).take(MOST_NODES).collect()
+    }
+
+    fn is_on_cycle(&self, ivr: &Ivr, v: NodeId) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![v];
+        while let Some(node) = todo.pop() {
+            let next: Vec<NodeId> = match ivr.covered_by[node] {
+                Some(by) => vec![by],
+                None => ivr.permitted[node].iter().flat_map(|thread| self.art.by(node, thread)).collect(),
+            };
+            for node in next {
+                if node == v {
+                    return true;
+                }
+                if seen.insert(node) {
+                    todo.push(node);
+                }
+            }
+        }
+        false
+    }
+
+    /// The turns of all active threads that do not go on at v anyway; none if one of them has no turn there.
+    fn turns_at(&mut self, ivr: &Ivr, v: NodeId, nodes: &[NodeId]) -> Result<Option<Vec<Vec<Turn>>>, Halt> {
+        let threads: Vec<ThreadId> = self.program.threads.keys().collect();
+        let mut turns = Vec::new();
+        for thread in threads {
+            if !self.is_active(v, thread) || ivr.permitted[v].has(thread) {
+                continue;
+            }
+            match self.turn(ivr, v, thread, nodes)? {
+                Some(turn) => turns.push(turn),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(turns))
+    }
+
+    /// The turn of a thread at v, if it is proved.
+    fn turn(&mut self, ivr: &Ivr, v: NodeId, thread: ThreadId, nodes: &[NodeId]) -> Result<Option<Vec<Turn>>, Halt> {
+        let mut turn: Vec<Turn> = Vec::new();
+        let mut open = vec![Path {
+            node: None,
+            location: self.art.nodes[v].locations[thread.index()],
+            state: Rc::new(State::default()),
+            known: ivr.labels[v].iter().copied().collect(),
+            inputs: Vec::new(),
+        }];
+        while let Some(path) = open.pop() {
+            self.poll()?;
+            if !self.surely_enabled(&path)? {
+                return Ok(None);
+            }
+            for transition in self.program.from(path.location).to_vec() {
+                let data = &self.program.transitions[transition];
+                // An input that is taken twice would need two names.
+                let twice = data.inputs.iter().any(|input| path.inputs.contains(input));
+                if turn.len() >= MOST_STEPS || twice || data.spawns.is_some() || data.joins.is_some() {
+                    return Ok(None);
+                }
+                let (to, back_jump) = (data.to, data.back_jump);
+                let inputs = path.inputs.iter().chain(&data.inputs).copied().collect();
+                let (state, guard) = self.step(&path.state, transition, None);
+                let known: Vec<Term> = path.known.iter().chain(&guard).copied().collect();
+                let node = turn.len();
+                turn.push(Turn { from: path.node, transition, end: End::Goes });
+                if !self.may_hold(&known)? {
+                    turn[node].end = End::Never;
+                    continue;
+                }
+                let after = Path { node: Some(node), location: to, state: Rc::new(state), known, inputs };
+                if back_jump {
+                    match self.comes_back(ivr, v, thread, nodes, &after)? {
+                        Some(w) => turn[node].end = End::Covered(w),
+                        None => return Ok(None),
+                    }
+                } else if self.program.locations[to].place == Place::Code {
+                    open.push(after);
+                } else {
+                    // An error, or the end of the thread.
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(turn))
+    }
+
+    /// Whether the thread can go on in all states at the end of a path.
+    fn surely_enabled(&mut self, path: &Path) -> Result<bool, Halt> {
+        if !self.may_block(path.location) {
+            return Ok(true);
+        }
+        let enabled = self.enabled(path.location);
+        self.holds_behind(path, enabled)
+    }
+
+    /// The turn node that covers the end of a path, with the least to prove first behind v itself.
+    fn comes_back(
+        &mut self,
+        ivr: &Ivr,
+        v: NodeId,
+        thread: ThreadId,
+        nodes: &[NodeId],
+        path: &Path,
+    ) -> Result<Option<NodeId>, Halt> {
+        let mut locations = self.art.nodes[v].locations.clone();
+        locations[thread.index()] = path.location;
+        let mut candidates: Vec<NodeId> =
+            nodes.iter().copied().filter(|&w| self.art.nodes[w].locations == locations).collect();
+        candidates.sort_by_key(|&w| (w != v, ivr.labels[w].len()));
+        for w in candidates {
+            let mut all = true;
+            for &conjunct in ivr.labels[w].iter() {
+                all = all && self.holds_behind(path, conjunct)?;
+            }
+            if all {
+                return Ok(Some(w));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a formula holds in all states at the end of a path.
+    fn holds_behind(&mut self, path: &Path, formula: Term) -> Result<bool, Halt> {
+        let not = self.program.terms.not(formula);
+        let mut conjuncts = vec![path.state.apply(&mut self.program.terms, not)];
+        conjuncts.extend(&path.known);
+        Ok(!self.may_hold(&conjuncts)?)
+    }
+
+    fn may_hold(&mut self, conjuncts: &[Term]) -> Result<bool, Halt> {
+        if conjuncts.iter().any(|&term| self.program.terms.is_false(term)) {
+            return Ok(false);
+        }
+        Ok(!matches!(self.ask(conjuncts)?, Answer::Unsat(_)))
+    }
+
+    /// Adds a turn to the published tree.
+    fn add_turn(&self, ivr: &Ivr, art: &mut to::PublishedArt, v: NodeId, turn: &[Turn]) {
+        // As `publish` numbers them.
+        let number = |node: NodeId| {
+            to::NodeId::new(
+                ivr.nodes.keys().take_while(|&other| other != node).filter(|&other| ivr.nodes[other]).count(),
+            )
+        };
+        let start = number(v);
+        let first = art.nodes.len();
+        for (n, step) in turn.iter().enumerate() {
+            let from = step.from.map_or(start, |n| to::NodeId::new(first + n));
+            let id = to::NodeId::new(first + n);
+            let transition = to::TransitionId::new(step.transition.index());
+            let data = &self.program.transitions[step.transition];
+            let mut locations = art.node(from).locations.clone();
+            locations[data.thread.index()] = to::LocationId::new(data.to.index());
+            art.nodes[from.index()].edges.push(to::Edge { transition, to: id, accesses: None });
+            let (covered_by, infeasible) = match step.end {
+                End::Goes => (None, false),
+                End::Never => (None, true),
+                End::Covered(w) => (Some(number(w)), false),
+            };
+            let label = if infeasible { "false".to_owned() } else { format!("behind {start}") };
+            art.nodes.push(to::Node { locations, label, infeasible, ended: false, covered_by, edges: Vec::new() });
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Loops that wait with one operation: awaits.
+//!
+//! In `while !flag.load(Acquire) { hint::spin_loop() }` an iteration that fails consists of one operation, and the thread
+//! is then where it was before. Such an iteration is a pure cycle (`spin.rs`) from the very first look on, so it need not
+//! be made at all: the load *waits* for another value. The graph engine has far fewer executions with reads that wait (TruSt
+//! with awaits, sections 3.1 and 3.2), but it has to know with which values one does before it reads. In C programs that
+//! is a condition; here it is tried out.
+//!
+//! When a thread is seen to come from an operation straight to `spin_loop`, the place of the operation is noted, and the
+//! exploration starts again. From then on, when the engine asks about a value at this place, the thread is told it, and runs
+//! on to its next operation. It waits with this value if it
+//!
+//! - has come by `spin_loop`,
+//! - is now at the same operation at the same place,
+//! - with the same stack, byte by byte, registers included,
+//! - and with all memory of the model as it was before it was told.
+//!
+//! If so, the thread is in the state that it was in before, so nothing has to be taken back: it still stands at the operation.
+//! If not, it has gone too far, and everything is run again. That is dear, so it is remembered that a thread which has been
+//! told the same before goes on with this value. (What it has been told does not say all: it may look at memory that others
+//! have written before they released a lock. If it is ever found to wait with a value with which it was also found to go on,
+//! the place is given up.)
+//!
+//! Often a thread comes back in another state the first time. Compilers like to make two copies of the test of a `while`
+//! loop, one for the first look and one for all others: then it is not even at the same instruction. Operations that loops
+//! wait with keep them from that (`runtime::prepare`), but they cannot if the loop calls a function that performs the
+//! operation. And without optimisation there are values on the stack that are there from the first look on. Then the first
+//! look that fails is one like any other, and the second one waits. `hint::spin_while` calls its condition at one place, in
+//! the same state every time, whatever the compiler does.
+//!
+//! If no look ever comes back in the same state (since the thread counts them, for instance), or one comes back to another
+//! operation, the place is given up, and the loop is treated as any other: what `spin.rs` says holds for it.
+
+use super::{RustMachine, heap};
+use crate::coroutine::Came;
+use crate::runtime::{self, At, Pending, Yielded};
+use crate::spin::is_quiet;
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Access, Op, Purpose, ThreadId};
+use std::panic::Location;
+
+/// The places of operations that threads have come from to `spin_loop`, and whether they are awaits.
+#[derive(Default)]
+pub(crate) struct Awaits {
+    places: FxHashMap<Location<'static>, Await>,
+    /// Whether places are noted.
+    pub on: bool,
+}
+
+/// What is known of a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Await {
+    /// So many looks have come back in another state, and none in the same.
+    Unknown(u32),
+    /// Some look has come back in the same state.
+    Known,
+    /// It is none.
+    GivenUp,
+}
+
+/// After so many looks that have come back in another state a place is given up.
+const PATIENCE: u32 = 64;
+
+impl Awaits {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.places.clear();
+    }
+
+    /// Whether an access may wait.
+    pub fn marks(&self, access: &Access, at: At) -> bool {
+        is_look(access) && self.places.get(at).is_some_and(|known| *known != Await::GivenUp)
+    }
+
+    /// A thread has come from an operation to `spin_loop`. Whether that is news.
+    pub fn note(&mut self, op: &Op, at: At) -> bool {
+        let is_new = matches!(op, Op::Access(access) if self.on && is_look(access) && !self.places.contains_key(at));
+        if is_new {
+            self.places.insert(*at, Await::Unknown(0));
+        }
+        is_new
+    }
+
+    /// What has come of a look; whether the place is given up.
+    fn looked(&mut self, at: At, look: Look) -> bool {
+        let Some(known) = self.places.get_mut(at) else { return false };
+        *known = match (look, *known) {
+            (Look::ComesBack, Await::Unknown(_)) => Await::Known,
+            (Look::Changed, Await::Unknown(PATIENCE..)) | (Look::Elsewhere, _) => Await::GivenUp,
+            (Look::Changed, Await::Unknown(n)) => Await::Unknown(n + 1),
+            (_, known) => known,
+        };
+        *known == Await::GivenUp
+    }
+}
+
+/// Whether an access could be what a loop looks at.
+fn is_look(access: &Access) -> bool {
+    let plain = access.until.is_none() && access.speculative.is_none() && !access.confirms;
+    plain && access.purpose == Purpose::Data && access.reads() && access.order.is_atomic()
+}
+
+/// What comes of a look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    /// The thread goes on.
+    GoesOn,
+    /// It comes back as it was.
+    ComesBack,
+    /// It looks again, but something is not as it was.
+    Changed,
+    /// It looks at something else.
+    Elsewhere,
+}
+
+impl RustMachine {
+    /// Whether a thread that stands at an access comes back to it as it was if it is told a value.
+    pub(super) fn looks_again(&mut self, thread: ThreadId, value: u64) -> bool {
+        let (op, at) = (self.states[thread.index()].op, self.states[thread.index()].at);
+        let key = (self.told(thread), thread, value);
+        let before = self.looks.get(&key).copied();
+        if !is_quiet(&op, value) || before == Some(false) || self.stale && self.run_again().is_err() {
+            return false;
+        }
+        let look = self.look(thread, value);
+        let waits = look == Look::ComesBack;
+        self.stale |= !waits;
+        // It was found to wait, and now it goes on: what it was told does not say all.
+        let look = if before.is_some_and(|before| before != waits) { Look::Elsewhere } else { look };
+        let at = at.expect("a thread that is ready has a place");
+        runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, look));
+        if self.looks.len() == super::TRIED {
+            self.looks.clear();
+        }
+        self.looks.insert(key, waits);
+        waits
+    }
+
+    /// Tells a thread a value and runs it to its next operation.
+    fn look(&mut self, thread: ThreadId, value: u64) -> Look {
+        let Some(slot) = &mut self.slots[thread.index()] else { return Look::GoesOn };
+        let strand = &mut slot.strand;
+        let Some(&Pending { op, at }) = strand.pending() else { return Look::GoesOn };
+        let (low, size) = (strand.low(), strand.depth(strand.low()));
+        let (top, must_clear) = runtime::shared(|shared| (shared.top, shared.must_clear(size)));
+        if must_clear {
+            return Look::GoesOn;
+        }
+        let before = (strand.image(low, &(0..0)), heap(), allocations());
+        runtime::repeats(false);
+        let came = self.pool.resume(strand, value);
+        if !matches!(came, Came::To(Yielded::Yields { .. })) {
+            return Look::GoesOn;
+        }
+        let came = self.pool.resume(strand, 0);
+        let same = |now: &Pending| now.op == op && *now.at == *at;
+        if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) || strand.low() != low {
+            return Look::Elsewhere;
+        }
+        let now = (strand.image(low, &(0..0)), heap(), allocations());
+        // Where the thread was resumed from is part of the image.
+        let engine = self.pool.engine(top);
+        let is_link = |word: u64| engine.contains(&(word as usize));
+        let stack = before.0.iter().zip(&now.0).all(|(&old, &new)| old == new || is_link(old) && is_link(new));
+        if stack && (before.1, before.2) == (now.1, now.2) { Look::ComesBack } else { Look::Changed }
+    }
+
+    /// A number for what a thread has been told, and for what those were who have created it.
+    fn told(&self, thread: ThreadId) -> u64 {
+        let mut told = vec![0u64; self.states.len()];
+        let mix = |before: u64, word: u64| (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for step in &self.steps[..self.made] {
+            let now = mix(told[step.thread.index()], step.outcome);
+            told[step.thread.index()] = now;
+            if let Op::Spawn { child } = step.op {
+                told[child.index()] = mix(now, child.index() as u64);
+            }
+        }
+        told[thread.index()]
+    }
+}
+
+/// How many objects and blocks the present run has made: they are known by such numbers.
+fn allocations() -> (usize, usize) {
+    runtime::shared(|shared| (shared.met.len(), shared.blocks.count()))
+}
