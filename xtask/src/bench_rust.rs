@@ -17,7 +17,7 @@ const FILE: &str = "benchmarks/rust.md";
 /// The table in that file starts with this.
 const HEAD: &str = "| program |";
 /// Seconds for a cell, unless `--limit` says otherwise.
-const LIMIT: &str = "5";
+const LIMIT: &str = "3";
 
 /// What a checker did.
 #[derive(Clone, PartialEq, Debug)]

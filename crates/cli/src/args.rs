@@ -442,6 +442,16 @@ pub struct NativeArgs {
     /// A further file for the linker: C, an object or a library.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub link: Vec<String>,
+    /// Compile the program, for its schedule if one is given, and write it to this file instead of running it.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub build: Option<PathBuf>,
+}
+
+impl NativeArgs {
+    /// Whether the program is to be compiled.
+    pub fn is_wanted(&self) -> bool {
+        self.schedule.is_some() || self.native || self.build.is_some()
+    }
 }
 
 /// What happens if a program leaves its schedule.

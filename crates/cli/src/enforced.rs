@@ -20,6 +20,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         None => None,
     };
     let binary = build(args, art.as_ref())?;
+    if let Some(file) = &native.build {
+        let shown = file.display();
+        std::fs::copy(binary.path(), file)
+            .map_err(|error| Failure::environment(format!("{shown}: cannot be written: {error}")))?;
+        return Ok(Exit::Program(0));
+    }
     // Ctrl-C reaches the program as well; this process waits for it and then tidies up.
     let _interrupted = interrupt::flag();
     let status = start(&binary, args).map_err(|error| Failure::environment(format!("cannot run it: {error}")))?;

@@ -82,7 +82,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(&args),
         Command::Loops(args) => loops::run(&args),
         Command::Replay(args) => erlang::replay(&args).unwrap_or_else(|| replay::run(&args)),
-        Command::Run(args) if args.native.schedule.is_some() || args.native.native => enforced::run(&args),
+        Command::Run(args) if args.native.is_wanted() => enforced::run(&args),
         Command::Run(args) => run_once::run(&args),
         Command::Models(args) => show::models(&args),
         Command::Ir(args) => show::ir(&args),

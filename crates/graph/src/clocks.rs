@@ -70,17 +70,19 @@ impl Clocks {
         self.width = width;
     }
 
+    /// Takes over the clocks of the first events of another graph, for an empty one.
+    pub fn copy_first(&mut self, from: &Clocks, events: usize) {
+        debug_assert!(self.rows.is_empty(), "the first events are copied first");
+        self.width = from.width;
+        self.rows.extend_from_slice(&from.rows[..events * ROWS * self.width]);
+    }
+
     /// Takes over the clocks of an event of another graph.
     pub fn copy(&mut self, from: &Clocks, e: EventId) {
         debug_assert!(self.rows.is_empty() || self.width == from.width, "graphs that are copied have the same width");
         self.width = from.width;
         let size = ROWS * self.width;
         self.rows.extend_from_slice(&from.rows[e.index() * size..][..size]);
-    }
-
-    #[inline]
-    fn row(&self, e: EventId, row: usize) -> &[u32] {
-        &self.rows[(e.index() * ROWS + row) * self.width..][..self.width]
     }
 
     /// How many events of a thread come before `e` (or are it).
@@ -94,6 +96,78 @@ impl Clocks {
     /// `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread; `source` the write that an exclusive write's
     /// read reads from.
     pub fn compute(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
+        match self.width {
+            4 => self.compute_narrow::<4>(e, event, last, source),
+            8 => self.compute_narrow::<8>(e, event, last, source),
+            _ => self.compute_wide(e, event, last, source),
+        }
+    }
+
+    /// The same as `compute_wide` for rows that fit into a few registers: most programs have few threads.
+    fn compute_narrow<const W: usize>(
+        &mut self,
+        e: EventId,
+        event: &Event,
+        last: Option<EventId>,
+        source: Option<EventId>,
+    ) {
+        let at = e.index() * ROWS;
+        if self.rows.len() <= at * W {
+            self.rows.resize((at + ROWS) * W, 0);
+        }
+        let (rows, _) = self.rows.as_chunks_mut::<W>();
+        let row = |rows: &[[u32; W]], e: EventId, row: usize| rows[e.index() * ROWS + row];
+        let [mut porf, mut hb, mut released, mut unfenced, mut fenced] = [[0; W]; ROWS];
+        if event.pred.is_event() {
+            porf = row(rows, event.pred, PORF);
+            hb = row(rows, event.pred, HB);
+            if event.index != 1 {
+                unfenced = row(rows, event.pred, UNFENCED);
+                fenced = row(rows, event.pred, FENCED);
+            }
+        }
+        let own = event.thread.index();
+        porf[own] = event.index;
+        hb[own] = event.index;
+        match event.kind {
+            Kind::Read if event.rf.is_event() => {
+                join(&mut porf, &row(rows, event.rf, PORF));
+                if event.phantom {
+                    // It is not what the program does.
+                } else if event.order.acquires() {
+                    join(&mut hb, &row(rows, event.rf, RELEASED));
+                } else if event.order.is_atomic() {
+                    join(&mut unfenced, &row(rows, event.rf, RELEASED));
+                }
+            }
+            Kind::Write => {
+                if event.order.releases() {
+                    released = hb;
+                } else if event.order.is_atomic() {
+                    released = fenced;
+                }
+                if let Some(source) = source.filter(|source| source.is_event()) {
+                    join(&mut released, &row(rows, source, RELEASED));
+                }
+            }
+            Kind::Fence => {
+                if event.order.acquires() {
+                    join(&mut hb, &unfenced);
+                }
+                if event.order.releases() {
+                    fenced = hb;
+                }
+            }
+            _ => {}
+        }
+        if let Some(last) = last {
+            join(&mut porf, &row(rows, last, PORF));
+            join(&mut hb, &row(rows, last, HB));
+        }
+        rows[at..at + ROWS].copy_from_slice(&[porf, hb, released, unfenced, fenced]);
+    }
+
+    fn compute_wide(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
         let size = ROWS * self.width;
         let at = e.index() * size;
         if self.rows.len() <= at {
@@ -163,14 +237,77 @@ impl Clocks {
             true => (&mut low[mine..][..self.width], &high[..self.width]),
             false => (&mut high[..self.width], &low[theirs..][..self.width]),
         };
-        for (mine, theirs) in mine.iter_mut().zip(theirs) {
-            *mine = (*mine).max(*theirs);
-        }
+        join(mine, theirs);
     }
 
     /// Whether `first` comes before `then` (or is it) in the order of a row.
     #[inline]
     pub fn before(&self, row: usize, first: &Event, then: EventId) -> bool {
-        self.row(then, row)[first.thread.index()] >= first.index
+        self.get(row, then, first.thread) >= first.index
+    }
+
+    /// The events that come before `e` (or are it) in the order of a row: how many there are of each thread.
+    #[inline]
+    pub fn row(&self, e: EventId, row: usize) -> &[u32] {
+        &self.rows[(e.index() * ROWS + row) * self.width..][..self.width]
+    }
+}
+
+/// What is known by either.
+#[inline]
+fn join(mine: &mut [u32], theirs: &[u32]) {
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use selvedge_ir::Order;
+
+    /// A small sequence of numbers that looks random.
+    fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
+        let mut state = seed;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        }
+    }
+
+    #[test]
+    fn narrow_rows_are_computed_as_wide_ones_are() {
+        let orders = [Order::Plain, Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
+        for (threads, seed) in [2, 4, 5, 8].into_iter().flat_map(|threads| (0..40).map(move |seed| (threads, seed))) {
+            let mut next = numbers(seed);
+            let (mut narrow, mut wide) = (Clocks::default(), Clocks::default());
+            narrow.widen(threads);
+            wide.widen(threads);
+            let mut graph = Graph::default();
+            let mut writes: Vec<EventId> = Vec::new();
+            for n in 0..40 {
+                let kind = [Kind::Read, Kind::Write, Kind::Fence, Kind::Choose][next(4)];
+                let (thread, order) = (ThreadId::new(next(threads)), orders[next(6)]);
+                let e = EventId::new(n);
+                let mut event = Event { order, ..graph.draft(thread, kind) };
+                if kind == Kind::Read && !writes.is_empty() {
+                    event.rf = writes[next(writes.len())];
+                    event.phantom = next(8) == 0;
+                }
+                let older = |next: &mut dyn FnMut(usize) -> usize| (n > 0).then(|| EventId::new(next(n)));
+                let last = older(&mut next).filter(|_| kind == Kind::Choose);
+                let source = (kind == Kind::Write && !writes.is_empty()).then(|| writes[next(writes.len())]);
+                graph.touch(event.loc, || (0, false));
+                graph.add(event);
+                narrow.compute(e, &event, last, source);
+                wide.compute_wide(e, &event, last, source);
+                if kind == Kind::Write {
+                    writes.push(e);
+                }
+            }
+            assert!(narrow.width <= 8 && !narrow.rows.is_empty());
+            assert_eq!(narrow.rows, wide.rows, "{threads} threads, seed {seed}");
+        }
     }
 }

@@ -277,13 +277,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.restart {
             return Ok(Go::Back);
         }
-        let depth = self.graph().len();
-        self.session.tick(|result| Progress {
-            complete: result.complete,
-            blocked: result.blocked,
-            depth,
-            fraction: 0.0,
-        })?;
+        self.tick()?;
         self.catch_up()?;
         debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
         let Some(thread) = self.next_thread() else {
@@ -298,6 +292,17 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             Some(request) => self.access(thread, &request),
             None => self.synchronise(thread, &op),
         }
+    }
+
+    /// An event is about to be added.
+    fn tick(&mut self) -> Result<(), Over> {
+        let depth = self.graph().len();
+        self.session.tick(|result| Progress {
+            complete: result.complete,
+            blocked: result.blocked,
+            depth,
+            fraction: 0.0,
+        })
     }
 
     /// What is wrong with the graph, if that is to be looked at.

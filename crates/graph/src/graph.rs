@@ -444,7 +444,8 @@ impl Graph {
         }
     }
 
-    /// Makes `into` the part of this graph that `keep` is true for, in the same order. The part is closed under
+    /// Makes `into` the part of this graph that a revisit of `read` by `write` keeps, in the same order: what was added
+    /// before `read`, and what comes before `write` in program order and reads-from. The part is closed under
     /// program order and reads-from, except for the source of `read`, which is set by the caller, and the sources of
     /// reads that were read again in place. These go back to waiting: they read from the coherence-last write that is
     /// left, and `waiting` becomes the list of them. `read` and `write` are left out of the list of executed events.
@@ -452,7 +453,6 @@ impl Graph {
     pub fn restrict(
         &self,
         into: &mut Graph,
-        keep: impl Fn(EventId) -> bool,
         (read, write): (EventId, EventId),
         names: &mut Vec<EventId>,
         waiting: &mut Vec<EventId>,
@@ -462,21 +462,19 @@ impl Graph {
         if into.locations.len() < self.locations.len() {
             into.locations.resize_with(self.locations.len(), Location::default);
         }
-        into.clocks.widen(self.threads.len());
-        names.clear();
-        for e in self.ids() {
-            if !keep(e) {
+        self.copy_first(into, read.index() + 1, names);
+        let kept = self.clocks.row(write, PORF);
+        for (e, event) in self.ids().zip(&self.events).skip(read.index() + 1) {
+            if kept[event.thread.index()] < event.index {
                 names.push(NONE);
                 continue;
             }
             let name = EventId::new(into.events.len());
             names.push(name);
-            let mut event = self.events[e.index()];
+            let mut event = Event { executed: 0, changes: 0, ..*event };
             if event.pred.is_event() {
                 event.pred = names[event.pred.index()];
             }
-            event.executed = 0;
-            event.changes = 0;
             into.seq_cst += usize::from(event.order == Order::SeqCst);
             into.clocks.copy(&self.clocks, e);
             into.threads[event.thread.index()].push(name);
@@ -527,6 +525,30 @@ impl Graph {
             into.change_rf(r, if speculative { BOTTOM } else { last.unwrap_or(INIT) });
         }
         into.events[names[write.index()].index()].executed = into.executed.len() as u32;
+    }
+
+    /// Makes an empty graph begin with the first events of this one. They keep their names.
+    fn copy_first(&self, into: &mut Graph, count: usize, names: &mut Vec<EventId>) {
+        names.clear();
+        names.extend((0..count).map(EventId::new));
+        into.events.extend_from_slice(&self.events[..count]);
+        into.clocks.copy_first(&self.clocks, count);
+        for event in &mut into.events {
+            event.executed = 0;
+            event.changes = 0;
+            into.seq_cst += usize::from(event.order == Order::SeqCst);
+        }
+        // Lists of events are in the order in which these were added.
+        let first = |list: &[EventId]| list.partition_point(|e| e.index() < count);
+        for (mine, theirs) in into.threads.iter_mut().zip(&self.threads) {
+            mine.extend_from_slice(&theirs[..first(theirs)]);
+        }
+        for (mine, theirs) in into.locations.iter_mut().zip(&self.locations) {
+            mine.reads.extend_from_slice(&theirs.reads[..first(&theirs.reads)]);
+        }
+        for (mine, &theirs) in into.births.iter_mut().zip(&self.births) {
+            *mine = if theirs.is_event() && theirs.index() < count { theirs } else { NONE };
+        }
     }
 
     /// Gives locations other numbers.

@@ -112,6 +112,16 @@ impl Request {
         Request { access: Access { addr, size, kind, ..self.access }, part: Some(part), ..*self }
     }
 
+    /// Whether an Op is a read-modify-write with a condition. Asked of every thread whenever an event is added.
+    #[inline]
+    pub fn is_exchange_that_waits(op: &Op) -> bool {
+        match op {
+            Op::Access(access) => access.may_wait() && !matches!(access.kind, AccessKind::Load),
+            Op::CondWake { early, .. } => !early,
+            _ => false,
+        }
+    }
+
     /// Whether it is about a condition variable.
     pub fn is_condition(&self) -> bool {
         self.role != Role::Memory

@@ -222,7 +222,10 @@ impl Blocks {
     }
 
     fn free(&mut self, at: usize, layout: Layout) -> bool {
-        let found = self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed);
+        let found = match self.blocks.len() {
+            0..=FEW => self.blocks.iter().rposition(|block| block.at == at && !block.freed),
+            _ => self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed),
+        };
         if let Some(n) = found {
             self.blocks[n].freed = true;
             self.kept.push((at, layout));

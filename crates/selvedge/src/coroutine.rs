@@ -61,10 +61,16 @@ impl Strand {
     /// Where the thread was resumed from is part of it, on the stack of the engine: such pointers are left out.
     pub fn image(&self, low: usize, engine: &Range<usize>) -> Vec<u64> {
         let from = low.saturating_sub(SUSPENDED).max(self.limit) & !7;
+        let count = (self.base - from) / 8;
+        let stack = std::ptr::with_exposed_provenance::<u64>(from);
         // SAFETY: these are words of the coroutine's stack, which is mapped and has no references into it that are used
         // while it is suspended. Words that nobody has written are zero: the stack was cleared before.
-        let words = (from..self.base).step_by(8).map(|at| unsafe { (at as *const u64).read_volatile() });
-        words.map(|word| if engine.contains(&(word as usize)) { 0 } else { word }).collect()
+        let mut words = unsafe { std::slice::from_raw_parts(stack, count) }.to_vec();
+        let size = engine.end.saturating_sub(engine.start) as u64;
+        for word in &mut words {
+            *word = if word.wrapping_sub(engine.start as u64) < size { 0 } else { *word };
+        }
+        words
     }
 
     /// How much of the stack an image from there takes.

@@ -36,6 +36,15 @@ struct State {
     spins: bool,
 }
 
+/// What a thread's state was before a change, but for the Op: that is the one of the step that is taken back.
+#[derive(Clone, Copy)]
+struct Saved {
+    thread: ThreadId,
+    status: Status,
+    spins: bool,
+    at: Option<At>,
+}
+
 const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false };
 
 /// A thread's coroutine.
@@ -55,7 +64,7 @@ pub(crate) struct RustMachine {
     steps: Vec<Step>,
     made: usize,
     stale: bool,
-    saved: Vec<(ThreadId, State)>,
+    saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
     /// What threads would do next, by all steps before it: to try it out is to run everything again.
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
@@ -74,7 +83,7 @@ pub(crate) struct Left {
     slots: Vec<Option<Slot>>,
     states: Vec<State>,
     steps: Vec<Step>,
-    saved: Vec<(ThreadId, State)>,
+    saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
 }
 
@@ -132,7 +141,8 @@ impl RustMachine {
             self.states.resize(thread.index() + 1, ABSENT);
         }
         if !self.marks.is_empty() {
-            self.saved.push((thread, self.states[thread.index()]));
+            let State { status, at, spins, .. } = self.states[thread.index()];
+            self.saved.push(Saved { thread, status, spins, at });
         }
     }
 
@@ -506,10 +516,17 @@ impl Machine for RustMachine {
     fn undo(&mut self) {
         let (made, saved) = self.marks.pop().expect("undo has a mark to go to");
         self.stale |= made < self.made;
-        self.made = made;
-        for (thread, state) in self.saved.drain(saved..).rev() {
-            self.states[thread.index()] = state;
+        for Saved { thread, status, spins, at } in self.saved.drain(saved..).rev() {
+            let state = &mut self.states[thread.index()];
+            (state.status, state.at, state.spins) = (status, at, spins);
         }
+        for step in self.steps[made..self.made].iter().rev() {
+            if let Op::Spawn { child } = step.op {
+                self.states[child.index()].op = ABSENT.op;
+            }
+            self.states[step.thread.index()].op = step.op;
+        }
+        self.made = made;
         self.memory.undo();
     }
 

@@ -89,7 +89,7 @@ impl Word {
                 let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
                 let number = shared.meet(place, self.size, init, self.what, self.at);
                 self.remembered.store(number, Ordering::Relaxed);
-                let freed = shared.blocks.find(place).is_some_and(|block| block.freed);
+                let freed = shared.blocks.has_freed() && shared.blocks.find(place).is_some_and(|block| block.freed);
                 (shared.recognise(number).expect("it has just been met"), freed)
             }
         });

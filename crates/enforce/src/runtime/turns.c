@@ -108,11 +108,12 @@ static int readiness(const struct door *door, uint32_t state, int processor) {
   return state == SPINNING ? 3 : 2;
 }
 
-/* A thread that waits and that the turn should go to; 0 if there is none. */
+/* A thread that waits and that the turn should go to; 0 if there is none. Of several that are as good, the one that had its
+ * last turn first. */
 static uint32_t successor(struct self *me, const struct node *node, int wanted) {
   uint32_t best = 0, overdue = 0;
   int most = 0, processor = sched_getcpu();
-  uint64_t longest = 0;
+  uint64_t longest = 0, best_waited = 0;
   for (uint32_t p = node->first; p < node->first + node->count; p++) {
     int thread = positions[p].leader;
     struct door *door = &doors[thread];
@@ -125,8 +126,10 @@ static uint32_t successor(struct self *me, const struct node *node, int wanted) 
       overdue = p;
     }
     int ready = readiness(door, state, processor);
-    if (ready > most && atomic_load_explicit(&door->in_vain, memory_order_relaxed) != baton.written + 1) {
+    int tried = atomic_load_explicit(&door->in_vain, memory_order_relaxed) == baton.written + 1;
+    if (!tried && (ready > most || (ready == most && waited > best_waited))) {
       most = ready;
+      best_waited = waited;
       best = p;
     }
   }

@@ -38,12 +38,13 @@ static _Atomic int unconstrained;
 static _Alignas(128) _Atomic int impatience;
 
 /* How long a thread spins before it gives its processor away: longer if that was enough the last time, shorter if the one
- * that it waits for needs the processor. If there are more threads than processors, somebody always does. */
-#define LEAST_SPINS 16
+ * that it waits for needs the processor. If there are more threads than processors, somebody always does. In any case about as long
+ * as it takes to fall asleep and to be woken. A processor is given away by sleeping only: on a busy machine, who yields stands
+ * behind everybody else, for tens of milliseconds. */
+#define LEAST_SPINS 200
 #define MOST_SPINS 4000
-#define MOST_CROWDED 256
-#define YIELDS 4
-static _Thread_local uint32_t spins = 256;
+#define MOST_CROWDED 400
+static _Thread_local uint32_t spins = LEAST_SPINS;
 
 static void spin_longer(void) {
   uint32_t most = (int)created > processors + 1 ? MOST_CROWDED : MOST_SPINS;
@@ -95,11 +96,6 @@ static __attribute__((noinline)) void wait_slowly(int writer, uint64_t value, ui
     cpu_relax();
   }
   spin_less();
-  for (int n = 0; n < YIELDS; n++) {
-    if (atomic_load_explicit(&line->word, memory_order_acquire) >= value)
-      return;
-    sched_yield();
-  }
   atomic_fetch_add(&line->sleepers, 1);
   while (!is_unconstrained()) {
     int over = atomic_load(&line->ended);
@@ -141,10 +137,6 @@ static uint32_t wait_at_door(struct door *door, uint32_t looks, uint32_t *bell) 
   }
   if (looks < spins) {
     cpu_relax();
-    return looks + 1;
-  }
-  if (looks < spins + YIELDS) {
-    sched_yield();
     return looks + 1;
   }
   if (atomic_load_explicit(&door->state, memory_order_relaxed) != ASLEEP) {

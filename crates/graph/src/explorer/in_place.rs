@@ -170,11 +170,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if !self.options.reductions.in_place {
             return false;
         }
-        let Some(request) = Request::of(thread, self.runner.machine.pending(thread)) else { return false };
-        let access = &request.access;
-        if !access.may_wait() || matches!(access.kind, AccessKind::Load) {
+        let op = self.runner.machine.pending(thread);
+        if !Request::is_exchange_that_waits(op) {
             return false;
         }
+        let Some(request) = Request::of(thread, op) else { return false };
+        let access = &request.access;
         let known = self.locations.get(&access.addr).copied();
         if known.is_some_and(|loc| !self.in_place(loc)) {
             return false;
@@ -202,10 +203,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     ) -> Result<Go, Over> {
         let graph = self.graph();
         let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
-        let waiting: SmallVec<[EventId; 8]> = graph.location(loc).reads.iter().copied().filter(blocked).collect();
-        if waiting.is_empty() || graph.event(write).co < graph.newest(loc) {
+        let reads = &graph.location(loc).reads;
+        if !reads.iter().any(blocked) || graph.event(write).co < graph.newest(loc) {
             return Ok(Go::On);
         }
+        let waiting: SmallVec<[EventId; 8]> = reads.iter().copied().filter(blocked).collect();
         self.catch_up()?;
         let mut choices = false;
         for r in waiting {

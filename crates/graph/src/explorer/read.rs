@@ -46,10 +46,17 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
             (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
         });
-        if request.reads() || self.is_exchange(request, loc) {
-            self.read(thread, request, loc)
-        } else {
-            self.write(thread, request, loc, None)
+        if !request.reads() && !self.is_exchange(request, loc) {
+            return self.write(thread, request, loc, None);
+        }
+        let go = self.read(thread, request, loc)?;
+        match self.graph().last(thread) {
+            // Its write comes before all else that could come next: there is no need to look for that.
+            Some(last) if go == Go::On && !self.restart && self.graph().awaits_write(last) => {
+                self.tick()?;
+                self.write(thread, request, loc, Some(last))
+            }
+            _ => Ok(go),
         }
     }
 

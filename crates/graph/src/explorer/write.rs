@@ -130,8 +130,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut new = self.spare.pop().unwrap_or_default();
         new.todo.clear();
         let graph = &self.frames.last().expect("there is a graph").graph;
-        let keep = |e: EventId| e <= read || graph.porf(e, by);
-        graph.restrict(&mut new.graph, keep, (read, by), &mut self.names, &mut self.waiting);
+        graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
         let (read, by) = (self.names[read.index()], self.names[by.index()]);
         self.runner.switch(&new.graph);
         self.frames.push(new);

@@ -131,7 +131,12 @@ fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
     if !event.pred.is_event() || graph.newest(event.loc) == 0 {
         return 0;
     }
-    let before = |x: EventId| graph.clocks.before(row, graph.event(x), event.pred);
+    use selvedge_ir::EntityRef;
+    let clock = graph.clocks.row(event.pred, row);
+    let before = |x: EventId| {
+        let other = graph.event(x);
+        clock[other.thread.index()] >= other.index
+    };
     let location = graph.location(event.loc);
     let written = location.co.iter().rposition(|&w| w != e && before(w)).map_or(0, |n| n as u32 + 1);
     let read = location.reads.iter().filter(|&&r| r != e && before(r)).map(|&r| graph.position(r));

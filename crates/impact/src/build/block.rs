@@ -235,7 +235,7 @@ impl Builder<'_> {
     ) -> Result<bool, Unsupported> {
         if path.phase.is_multiple_of(2) {
             if let Source::Memory(from) = from
-                && !self.read_piece(path, todo, at, from, piece, several)?
+                && !self.read_piece(path, todo, at, (to, from), piece, several)?
             {
                 return Ok(false);
             }
@@ -279,7 +279,7 @@ impl Builder<'_> {
         path: &mut Path,
         todo: &mut Vec<Path>,
         at: At,
-        from: Term,
+        (to, from): (Term, Term),
         piece: &[Part],
         several: bool,
     ) -> Result<bool, Unsupported> {
@@ -296,6 +296,8 @@ impl Builder<'_> {
                     path.env.insert(Slot::Cell(kept), value);
                 }
                 None => {
+                    // Nothing of it may come together with paths on which it was written.
+                    self.forget(path, at, to, offset, size)?;
                     path.env.remove(&Slot::Cell(kept));
                 }
             }
