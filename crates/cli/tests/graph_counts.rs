@@ -114,7 +114,7 @@ fn racing_stores_do_not_keep_awaits_from_being_read_again_under_sc_and_tso() {
     for (model, blocked) in [("sc", 0), ("tso", 0), ("rc11", 3)] {
         let mut command = check_in_workspace();
         command.args(["benchmarks/lamport.c", "-D", "SPIN", "-D", "T=2", "--engine", "graph", "--json", "-"]);
-        command.args(["--model", model]);
+        command.args(["--model", model, "--reductions", "purity,await,stale,in-place,speculative"]);
         let run = finish(command);
         let report: Value = serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("no report ({error}): {run}"));
         let executions = &report["executions"];

@@ -103,7 +103,11 @@ fn executed(graph: &Graph) -> Option<String> {
         }
         // A read of what was never written is not executed: the thread halts there.
         let halts = |x: EventId| event.kind == Kind::Halt && graph.event(x).is_read();
-        let before = graph.event(reads[0]).pred;
+        let mut before = graph.event(reads[0]).pred;
+        // Turns are for the exploration only.
+        while before.is_event() && graph.event(before).kind == Kind::Turn {
+            before = graph.event(before).pred;
+        }
         if before.is_event() && !done[before.index()] && !halts(before) {
             return Some(format!("{e} is executed before {before}"));
         }
@@ -115,14 +119,17 @@ fn executed(graph: &Graph) -> Option<String> {
             }
         }
         let rest = if event.kind == Kind::Join { graph.thread(event.other()) } else { &[] };
-        if let Some(other) = rest.iter().find(|x| !done[x.index()] && !graph.event(**x).is_read()) {
+        let waits = |x: &EventId| graph.event(*x).is_read() || graph.event(*x).kind == Kind::Turn;
+        if let Some(other) = rest.iter().find(|x| !done[x.index()] && !waits(x)) {
             return Some(format!("{e} is executed before {other}"));
         }
     }
     let passed = |&e: &EventId| {
         let event = graph.event(graph.newest_part(e));
         let halted = graph.thread(event.thread).get(event.index as usize).map(|&x| graph.event(x).kind);
-        !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)) || event.is_unfinished())
+        event.kind != Kind::Turn
+            && !event.is_unfinished()
+            && !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)))
     };
     graph.ids().filter(passed).find(|e| !done[e.index()]).map(|e| format!("{e} is not executed"))
 }

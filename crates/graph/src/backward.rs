@@ -7,24 +7,33 @@
 //! so depends on the event and on `w`, not on `r`, so that one pass from the newest event to the oldest finds all reads,
 //! and ends at the first event that was not added maximally.
 
-use crate::event::{BOTTOM, EventId, Kind, NONE};
+use crate::event::{BOTTOM, EventId, Kind, LocId, NONE, Turn};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
 
 /// Calls `found` with the reads that the newest event, a write, revisits. With `limit`, only reads that are no newer.
-/// With `in_place`, not those that are read again in place instead.
-pub fn revisits(graph: &Graph, w: EventId, limit: Option<EventId>, in_place: bool, mut found: impl FnMut(EventId)) {
+/// With `in_place`, not those that are read again in place instead. `looked_at` are sets of locations (`Event::choice` of
+/// turns).
+pub fn revisits(
+    graph: &Graph,
+    w: EventId,
+    limit: Option<EventId>,
+    (in_place, looked_at): (bool, &[Vec<LocId>]),
+    mut found: impl FnMut(EventId),
+) {
     let loc = graph.event(w).loc;
     let could = |r: EventId| {
         let elsewhere = || in_place && waits(graph, r, w);
-        limit.is_none_or(|limit| r <= limit) && !graph.porf(r, w) && !elsewhere() && !is_confirmation(graph, r)
+        let composite = graph.event(r).composite;
+        let settled = || composite || elsewhere() || is_confirmation(graph, r);
+        limit.is_none_or(|limit| r <= limit) && !graph.porf(r, w) && !settled()
     };
     let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
         if graph.porf(e, w) {
             continue;
         }
-        if !maximally_added(graph, e, w) {
+        if !maximally_added(graph, e, w, looked_at) {
             return;
         }
         let event = graph.event(e);
@@ -47,9 +56,9 @@ pub fn is_confirmation(graph: &Graph, r: EventId) -> bool {
 }
 
 /// Whether a revisit of `r` by the newest event, a speculative read, may be made.
-pub fn may_revisit(graph: &Graph, a: EventId, r: EventId) -> bool {
+pub fn may_revisit(graph: &Graph, a: EventId, r: EventId, looked_at: &[Vec<LocId>]) -> bool {
     let deleted = (r.index()..a.index()).rev().map(EventId::new).filter(|&e| !graph.porf(e, a));
-    !graph.porf(r, a) && !waits(graph, r, a) && deleted.into_iter().all(|e| maximally_added(graph, e, a))
+    !graph.porf(r, a) && !waits(graph, r, a) && deleted.into_iter().all(|e| maximally_added(graph, e, a, looked_at))
 }
 
 /// Whether a read waits, or would wait if all that a revisit by `w` deletes were gone (r ∈ G''.R^blk, line 4).
@@ -60,11 +69,22 @@ fn waits(graph: &Graph, r: EventId, w: EventId) -> bool {
 
 /// Whether `e` was added maximally with respect to what had been there or comes before `w`. In-place revisits count as
 /// part of the addition of the write that made them.
-fn maximally_added(graph: &Graph, e: EventId, w: EventId) -> bool {
+fn maximally_added(graph: &Graph, e: EventId, w: EventId, looked_at: &[Vec<LocId>]) -> bool {
     let event = graph.event(e);
     let previous = |x: EventId| x != w && (x < e || graph.porf(x, w));
     let write = match event.kind {
         Kind::Choose => return event.value == 0,
+        Kind::Turn => {
+            return match event.turn {
+                Turn::Now | Turn::Past | Turn::Waits | Turn::Last => true,
+                Turn::Stale => false,
+                // With what comes before `w`, the attempt would not have read what it has put off.
+                Turn::Later => looked_at[event.choice as usize].iter().any(|&loc| {
+                    let newer = graph.location(loc).co.iter().rev().take_while(|&&x| x > e);
+                    newer.into_iter().any(|&x| previous(x))
+                }),
+            };
+        }
         Kind::Read if event.primary != NONE => return false,
         Kind::Read if event.base.is_event() && !previous(event.base) => return false,
         Kind::Read if event.rf == BOTTOM => return true,

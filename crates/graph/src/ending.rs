@@ -80,6 +80,9 @@ fn threads<M: Machine>(machine: &M) -> impl Iterator<Item = ThreadId> + use<M> {
 /// Whether a thread has read something that is not up to date and waits, or would start an iteration of a loop again and
 /// might get on then.
 fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
+    if graph.last(thread).is_some_and(|last| graph.event(last).kind == Kind::Turn) {
+        return true;
+    }
     let stale = graph.last(thread).is_some_and(|last| {
         let event = graph.event(last);
         event.blocked && graph.position(last) < graph.newest(event.loc)

@@ -55,6 +55,25 @@ pub enum Kind {
     Free,
     /// The thread met a violation with its Op and does not go on.
     Halt,
+    /// The thread begins a composite await, or puts it off (`explorer/composite.rs`).
+    Turn,
+}
+
+/// What becomes of a composite await.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// It reads now: with the coherence-last values it gets on.
+    Now,
+    /// It has read like that, and what was added before it is not what it was then: it depends on the attempt.
+    Past,
+    /// It reads now, but with the coherence-last values it would fail, or has been explored before.
+    Stale,
+    /// It waits for writes, instead of that.
+    Waits,
+    /// It waits for writes, although it could read now.
+    Later,
+    /// It reads the coherence-last values and fails, as nobody writes any more.
+    Last,
 }
 
 /// An event. Plain data: graphs are copied by copying their events.
@@ -77,6 +96,10 @@ pub struct Event {
     pub blocked: bool,
     /// A speculative read (the paper's R^spec).
     pub speculative: bool,
+    /// A read of a composite await: what else it could read is explored when the await takes its turn.
+    pub composite: bool,
+    /// What becomes of a composite await.
+    pub turn: Turn,
     /// The read of a compare-and-exchange that confirms a speculative read (the paper's R^conf).
     pub confirms: bool,
     /// What it is part of.

@@ -17,6 +17,7 @@
 //! | `explorer/store_as_exchange.rs` | writes that are ordered by making stores exchanges (section 7) |
 //! | `explorer/speculative.rs` | confirmation loops (11 to 13, 16 to 18) |
 //! | `explorer/older_value.rs` | confirmations of a value that was written twice |
+//! | `explorer/composite.rs` | attempts that read several things; not in the paper |
 //! | `explorer/other.rs` | everything else (25) |
 //! | `explorer/estimate.rs` | random walks |
 //! | `explorer/crew.rs` | work that is given away and taken on |
@@ -28,6 +29,7 @@ use crate::parallel::Crew;
 use crate::request::Request;
 use crate::runner::Runner;
 use crate::{Full, OnFull, Options, ending};
+use composite::{Composites, Next};
 pub use estimate::Estimate;
 pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
@@ -38,6 +40,7 @@ use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
 use std::marker::PhantomData;
 
+mod composite;
 mod crew;
 mod estimate;
 mod granules;
@@ -62,6 +65,10 @@ enum Todo {
     Back { write: EventId, read: EventId },
     /// A speculative read takes what another one has read, which waits for it.
     Speculate { read: EventId, write: EventId, other: EventId, older: Option<EventId> },
+    /// A composite await waits for writes, although it could read (if some came).
+    Later { turn: EventId },
+    /// A composite await that fails waits for writes.
+    Wait { turn: EventId },
     /// A speculative read is read again in place when a write comes, but from an older write of the same value.
     Older { write: EventId, read: EventId, older: EventId },
 }
@@ -114,6 +121,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     waiting: Vec<EventId>,
     /// What is known of locations over all graphs.
     habits: Vec<Habits>,
+    /// What is known of composite awaits.
+    composites: Composites,
     /// What was explored counts no longer.
     restart: bool,
     restarts: u32,
@@ -162,6 +171,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             names,
             waiting,
             habits,
+            composites: Composites::default(),
             restart: false,
             restarts: 0,
             reached: None,
@@ -228,6 +238,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Puts everything away.
     fn empty_graph(&mut self) {
+        self.composites.forget_turns();
         self.spare.append(&mut self.frames);
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.graph.clear();
@@ -268,6 +279,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             Todo::Choice { event, choice } => self.choose(event, choice),
             Todo::Back { write, read } => self.revisit(write, read),
             Todo::Speculate { read, write, other, older } => self.speculate(read, (write, older), other),
+            Todo::Later { turn } => Ok(self.put_off(turn)),
+            Todo::Wait { turn } => Ok(self.wait(turn)),
             Todo::Older { write, read, older } => self.read_again_older(write, read, older),
         }
     }
@@ -280,16 +293,28 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         self.tick()?;
         self.catch_up()?;
         debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
-        let Some(thread) = self.next_thread() else {
-            self.conclude()?;
-            return Ok(Go::Back);
+        let thread = match self.next() {
+            Next::Thread(thread) => thread,
+            Next::Nobody => {
+                self.conclude()?;
+                return Ok(Go::Back);
+            }
+            Next::Failed => return Ok(Go::Back),
+            Next::Waits(turn) => {
+                self.refuse(turn);
+                return Ok(Go::Back);
+            }
         };
+        if self.is_at_turn(thread) {
+            self.take_turn(thread);
+            return Ok(Go::On);
+        }
         if self.graph().len() >= self.options.limits.max_events {
             self.session.too_long(&self.runner.machine, thread)?;
         }
         let op = *self.runner.machine.pending(thread);
         match Request::of(thread, &op) {
-            Some(request) => self.access(thread, &request),
+            Some(request) => self.access(thread, &self.as_composite(thread, request)),
             None => self.synchronise(thread, &op),
         }
     }
@@ -348,7 +373,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                     continue;
                 }
             }
-            if first.is_none() && self.can_go(thread) {
+            if first.is_none() && self.can_go(thread) && !self.waits_for_news(thread) {
                 if self.is_parked(thread) {
                     parked = parked.or(Some(thread));
                 } else {
@@ -366,6 +391,12 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         }
     }
 
+    /// The access that a thread stands at.
+    fn pending_request(&self, thread: ThreadId) -> Request {
+        let request = Request::of(thread, self.runner.machine.pending(thread)).expect("a read belongs to an access");
+        self.as_composite(thread, request)
+    }
+
     /// Goes back to the moment when an event was added: it is the newest one and not executed yet.
     fn cut_behind(&mut self, e: EventId) {
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
@@ -379,6 +410,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let graph = &self.frames.last().expect("there is a graph").graph;
         let ended = ending::conclude(&mut self.runner, graph, self.session)?;
         self.reached = Some(ended);
+        if ended == Ending::Blocked && self.note_composites() {
+            return Ok(());
+        }
+        let graph = &self.frames.last().expect("there is a graph").graph;
         if let Some(full) = &mut self.full {
             full(&Full { graph, places: &self.runner.places, ending: ended, restarts: self.restarts });
         }
@@ -395,6 +430,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         }
         self.session.ended(ended, graph.len())?;
         let graphs = self.session.result.complete + self.session.result.blocked;
-        if self.budget.is_some_and(|budget| graphs >= budget) { Err(Over) } else { Ok(()) }
+        let stop = self.budget.is_some_and(|budget| graphs >= budget) && self.composites.is_empty();
+        if stop { Err(Over) } else { Ok(()) }
     }
 }

@@ -5,7 +5,7 @@
 //! of a graph into another one ([`Graph::restrict`]).
 
 use crate::clocks::{self, Clocks, HB, PORF};
-use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
@@ -260,6 +260,8 @@ impl Graph {
             phantom: false,
             blocked: false,
             speculative: false,
+            composite: false,
+            turn: Turn::Now,
             confirms: false,
             role: Role::Memory,
             part: None,
@@ -378,6 +380,14 @@ impl Graph {
     /// The number that a `Choose` chooses.
     pub fn set_choice(&mut self, e: EventId, choice: u64) {
         self.events[e.index()].value = choice;
+    }
+
+    /// What becomes of a composite await, and numbers that go with it.
+    pub fn set_turn(&mut self, e: EventId, turn: Turn, (number, other): (u64, u64)) {
+        let event = &mut self.events[e.index()];
+        event.turn = turn;
+        event.value = number;
+        event.choice = other as u32;
     }
 
     /// Moves the newest event, a write, to another place in coherence order.

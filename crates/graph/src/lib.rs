@@ -79,13 +79,17 @@ pub struct Reductions {
     pub in_place: bool,
     /// Confirmation loops are explored one confirmation at a time (section 3.3).
     pub speculative: bool,
+    /// Attempts that read several things and fail are not explored, if the three above are on (beyond the paper).
+    pub composite: bool,
 }
 
 impl Reductions {
     /// TruSt.
-    pub const NONE: Reductions = Reductions { stale: false, in_place: false, speculative: false };
+    pub const NONE: Reductions = Reductions { stale: false, in_place: false, speculative: false, composite: false };
     /// Awamoche.
-    pub const ALL: Reductions = Reductions { stale: true, in_place: true, speculative: true };
+    pub const AWAMOCHE: Reductions = Reductions { stale: true, in_place: true, speculative: true, composite: false };
+    /// Awamoche and composite awaits.
+    pub const ALL: Reductions = Reductions { composite: true, ..Reductions::AWAMOCHE };
 }
 
 /// What to explore, and when to stop.

@@ -4,14 +4,14 @@
 #[path = "../../trace/tests/loops/mod.rs"]
 mod loops;
 
-use loops::{EXCHANGING, Kinds, SPINNING, program};
+use loops::{EXCHANGING, Kinds, SPINNING, contest, program};
 use selvedge_analysis::{Options as Passes, prepare};
 use selvedge_graph::{MemoryModel, Options, Reductions};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::Exploration;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const UNROLL: u32 = 5;
 
@@ -44,12 +44,17 @@ fn check(seed: u64, kinds: &Kinds) -> Option<usize> {
     let giving_up = Passes { confirm_exits: true, ..confirming.clone() };
     let unrolled = selvedge_trace::Options { limits: limits(), ..Default::default() };
     let expected = outcomes(&selvedge_trace::explore(machine(&text, &none, false), &unrolled, &mut |_| {}))?;
+    let mut complete = BTreeMap::new();
     for (passes, reductions) in [
         (&waiting, Reductions::NONE),
         (&waiting, Reductions { stale: true, ..Reductions::NONE }),
         (&waiting, Reductions { stale: true, in_place: true, ..Reductions::NONE }),
+        (&waiting, Reductions::ALL),
         (&confirming, Reductions::NONE),
+        (&confirming, Reductions::AWAMOCHE),
         (&confirming, Reductions::ALL),
+        (&giving_up, Reductions::NONE),
+        (&giving_up, Reductions::AWAMOCHE),
         (&giving_up, Reductions::ALL),
     ] {
         for model in [MemoryModel::Sc, MemoryModel::Rc11] {
@@ -59,6 +64,10 @@ fn check(seed: u64, kinds: &Kinds) -> Option<usize> {
             assert_eq!(explored.unsupported, None, "{what}");
             let Some(found) = outcomes(&explored) else { panic!("there are too many executions: {what}") };
             assert_eq!(found, expected, "{what}");
+            if explored.bounds.is_empty() {
+                let before = *complete.entry((model.name(), format!("{passes:?}"))).or_insert(explored.complete);
+                assert_eq!(explored.complete, before, "complete executions: {what}");
+            }
         }
     }
     Some(expected.len())
@@ -84,4 +93,34 @@ fn programs_that_spin_have_the_outcomes_that_unrolling_finds() {
 #[test]
 fn programs_that_confirm_what_they_read_have_the_outcomes_that_unrolling_finds() {
     programs_agree(&EXCHANGING);
+}
+
+/// Complete and blocked executions, if there are not too many, and no thread meets the bound of its loops.
+fn counts(text: &str, (model, reductions): (MemoryModel, Reductions)) -> Option<(u64, u64)> {
+    let passes = Passes { verify: true, purity: true, await_: true, ..Passes::default() };
+    let limits = Limits { all: true, max_executions: Some(2_000), ..Default::default() };
+    let options = Options { model, reductions, limits };
+    let explored = selvedge_graph::explore(machine(text, &passes, true), &options, &mut |_| {});
+    assert_eq!(explored.unsupported, None, "{}, {reductions:?}\n{text}", model.name());
+    let all = explored.interruption.is_none() && explored.bounds.is_empty();
+    all.then_some((explored.complete, explored.blocked))
+}
+
+#[test]
+fn composite_awaits_spare_blocked_executions_and_no_others() {
+    let (mut compared, mut before, mut after) = (0, 0, 0);
+    let kinds = [SPINNING, 10..12, 10..16, SPINNING.start..EXCHANGING.end];
+    for (seed, kinds) in (0..150).flat_map(|seed| kinds.iter().map(move |kinds| (seed, kinds))) {
+        let text = contest(seed, kinds);
+        for model in [MemoryModel::Sc, MemoryModel::Rc11] {
+            let Some((complete, blocked)) = counts(&text, (model, Reductions::AWAMOCHE)) else { continue };
+            let Some(found) = counts(&text, (model, Reductions::ALL)) else { continue };
+            assert_eq!(found.0, complete, "{}, seed {seed}, {kinds:?}\n{text}", model.name());
+            compared += 1;
+            before += blocked;
+            after += found.1;
+        }
+    }
+    assert!(compared > 900, "only {compared} programs were small enough");
+    assert!(after * 4 < before * 3, "{before} executions are blocked without composite awaits, {after} with them");
 }

@@ -91,7 +91,7 @@ fn cells<M: Machine>(a: &Act<M>, b: &Act<M>) -> bool {
 fn effects<M: Machine>(machine: &M, observers: bool, a: &Act<M>, b: &Act<M>) -> bool {
     match (a.effect(), b.effect()) {
         (Some(_), Some(_)) if observers && overwrite_each_other(machine, a, b) => false,
-        // Stores of the same value commute, but not with one that writes another value: who is last has to be known.
+        // A store and another operation on that conflict even if both write the same: who is last has to be known.
         (Some(_), Some(_))
             if observers && (access(machine, a, b) != Access::Apart || access(machine, b, a) != Access::Apart) =>
         {

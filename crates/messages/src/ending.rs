@@ -1,8 +1,8 @@
 //! What a maximal execution means: complete, blocked, or a deadlock.
 //!
-//! An execution is complete if every process has ended or is a server that waits for more, or if one has ended all others. If another process waits, it
-//! waits forever: that is an error, unless some process was stopped at a violation or bound, so that what the others wait
-//! for might have come.
+//! An execution is complete if every process has ended or is a server that waits for more, or if one has ended all others.
+//! If another process waits, it waits forever: that is an error, unless some process was stopped at a violation or bound, so
+//! that what the others wait for might have come.
 
 use crate::schedule::Schedule;
 use crate::session::{Over, Session};

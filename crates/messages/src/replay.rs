@@ -81,7 +81,9 @@ pub fn replay<M: Machine>(machine: M, delivery: Delivery, schedule: &Schedule) -
     let all = || (0..system.roster.processes()).map(Pid::new);
     let there = |pid: &Pid| system.machine.status(*pid) != crate::Status::Absent;
     replay.processes = all().filter(there).map(named).collect();
-    let waits = all().filter(|&pid| system.is_waiting(pid));
+    // One that has not come to its next step yet does not wait for anything.
+    let receives = |pid: &Pid| matches!(system.machine.pending(*pid), Op::Receive { .. });
+    let waits = all().filter(|&pid| system.is_waiting(pid)).filter(receives);
     replay.waiting = waits.map(|pid| (pid, system.machine.waits_for(pid))).collect();
     let halted = all().any(|pid| system.machine.status(pid) == crate::Status::Halted);
     let over = !halted && system.actors().all(|actor| !system.enabled(actor));

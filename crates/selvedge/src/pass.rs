@@ -17,7 +17,7 @@ use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{Status, Stop};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs a model.
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
@@ -125,7 +125,8 @@ fn second(builder: &Builder, body: &Body, at: At, stats: &mut Stats, line: &mut 
 }
 
 fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Line) -> Exploration {
-    let limits = Limits {
+    let started = Instant::now();
+    let mut limits = Limits {
         max_events: builder.max_branches,
         max_executions: builder.max_permutations.map(|n| n as u64),
         time,
@@ -137,6 +138,8 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         shared.awaits.on = builder.engine == Engine::Graph;
     });
     loop {
+        // An exploration that starts again has what is left of the time, but enough to come somewhere.
+        limits.time = time.map(|limit| limit.saturating_sub(started.elapsed()).max(limit / 4));
         let machine = RustMachine::new(Arc::clone(body));
         let result = match builder.engine {
             Engine::Trace => {

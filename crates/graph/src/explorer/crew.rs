@@ -70,8 +70,9 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         self.budget = Some(graphs);
         // An early end is noted in the result.
         let _ = self.run();
-        let stopped =
-            self.budget.is_some_and(|graphs| self.session.result.complete + self.session.result.blocked >= graphs);
+        let graphs = self.session.result.complete + self.session.result.blocked;
+        // Whether a composite await is put off shows only when all else has been explored: that is for one worker.
+        let stopped = self.budget.is_some_and(|budget| graphs >= budget) && self.composites.is_empty();
         stopped.then(|| self.known_habits().collect())
     }
 

@@ -51,6 +51,8 @@ struct Walk {
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Estimates the exploration by random walks, for at most this time.
     pub fn estimate(&mut self, time: Duration) -> Result<Estimate, Over> {
+        // What a random walk would have to know of composite awaits, only an exploration finds out.
+        self.composites.give_up();
         let mut random = Random(0x5e1_7ed9e);
         let (mut sum, mut squares, mut nodes, mut steps) = (Estimate::default(), 0.0, 0.0, 0u64);
         let mut start = Instant::now();

@@ -71,8 +71,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The access that an event belongs to, or the part of it.
     pub(super) fn request_of(&self, e: EventId) -> Request {
         let event = self.graph().event(e);
-        let request = Request::of(event.thread, self.runner.machine.pending(event.thread));
-        let request = request.expect("a read or write belongs to an access");
+        let request = self.pending_request(event.thread);
         match event.part {
             Some(part) => request.part(self.runner.place(event.loc), part),
             None => request,

@@ -12,7 +12,7 @@
 
 use super::{Explorer, Go, Todo};
 use crate::Reductions;
-use crate::event::{EventId, LocId};
+use crate::event::{EventId, INIT, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
@@ -175,22 +175,28 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let Some(request) = Request::of(thread, op) else { return false };
-        let access = &request.access;
-        let known = self.locations.get(&access.addr).copied();
-        if known.is_some_and(|loc| !self.in_place(loc)) {
+        if self.locations.get(&request.access.addr).is_some_and(|&loc| !self.in_place(loc)) {
             return false;
         }
-        let graph = self.graph();
-        let value = match known.filter(|&loc| graph.knows(loc)) {
-            Some(loc) => graph.written(loc, graph.location(loc).write_at(graph.newest(loc))),
-            None if request.is_condition() => 0,
-            None => match self.runner.machine.memory().load(thread, access.addr, access.size, access.raw) {
-                Ok(value) => value,
-                // That is found out when it comes to the access.
-                Err(_) => return false,
-            },
-        };
+        // A fault is found when it comes to the access.
+        let Some((value, _)) = self.newest_value(thread, &request) else { return false };
         self.flags(thread, &request, value).blocked
+    }
+
+    /// The coherence-last value of what a thread asks for, and the write that it is from.
+    pub(super) fn newest_value(&self, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
+        let (graph, access) = (self.graph(), &request.access);
+        match self.locations.get(&access.addr).copied().filter(|&loc| graph.knows(loc)) {
+            Some(loc) => {
+                let write = graph.location(loc).write_at(graph.newest(loc));
+                Some((graph.written(loc, write), write))
+            }
+            None if request.is_condition() => Some((0, INIT)),
+            None => {
+                let value = self.runner.machine.memory().load(thread, access.addr, access.size, access.raw);
+                Some((value.ok()?, INIT))
+            }
+        }
     }
 
     /// In-place revisits (line 22): reads that wait read from the new write, but one of them from an older write if that

@@ -51,8 +51,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let go = self.read(thread, request, loc)?;
         match self.graph().last(thread) {
-            // Its write comes before all else that could come next: there is no need to look for that.
-            Some(last) if go == Go::On && !self.restart && self.graph().awaits_write(last) => {
+            // Its write comes before all else that could come next: there is no need to look for that. What a composite
+            // await has read is looked at first.
+            Some(last)
+                if go == Go::On
+                    && !self.restart
+                    && self.graph().awaits_write(last)
+                    && !self.graph().event(last).composite =>
+            {
                 self.tick()?;
                 self.write(thread, request, loc, Some(last))
             }
@@ -76,6 +82,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
+        let turn = self.turn_of(thread, request);
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
@@ -90,10 +97,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             role: request.role,
             confirms: access.confirms,
             part: request.part,
+            composite: turn.is_some(),
             ..draft
         });
-        self.note_read(loc, access, only.is_some());
-        let lowest = self.lower_bound(e);
+        let lowest = match turn {
+            Some(turn) => self.read_in_turn(e, turn),
+            None => {
+                self.note_read(loc, access, only.is_some());
+                self.lower_bound(e)
+            }
+        };
         for position in lowest..=newest {
             let graph = self.graph();
             let write = graph.location(loc).write_at(position);
@@ -143,7 +156,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let mut found = false;
         // What comes before the write is what comes before the read.
-        backward::revisits(graph, read, Some(limit), self.in_place(loc), |_| found = true);
+        backward::revisits(graph, read, Some(limit), (self.in_place(loc), self.composites.footprints()), |_| {
+            found = true
+        });
+        self.note_news(read, Some(rival));
         !found
     }
 

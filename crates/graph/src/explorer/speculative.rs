@@ -123,7 +123,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         other: EventId,
     ) {
         self.reads_from(read, request, write);
-        if backward::may_revisit(self.graph(), read, other) {
+        if backward::may_revisit(self.graph(), read, other, self.composites.footprints()) {
             self.frame().todo.push(Todo::Speculate { read, write, other, older });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Explorer, Go, Todo};
 use crate::backward;
-use crate::event::{BOTTOM, Event, EventId, Kind, LocId};
+use crate::event::{BOTTOM, Event, EventId, Kind, LocId, Turn};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
@@ -48,6 +48,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let others = (1..request.alternatives(old)).map(|choice| Todo::Choice { event: e, choice });
             self.frame().todo.extend(others);
         }
+        self.note_news(e, rival.filter(|&rival| rival != e));
         self.plan_revisits(e, limit);
         if limit.is_some() { Ok(Go::Back) } else { self.written(e, None) }
     }
@@ -57,7 +58,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let in_place = self.in_place(self.graph().event(e).loc);
         let frame = self.frames.last_mut().expect("there is a graph");
         let (graph, todo) = (&frame.graph, &mut frame.todo);
-        backward::revisits(graph, e, limit, in_place, |read| todo.push(Todo::Back { write: e, read }));
+        backward::revisits(graph, e, limit, (in_place, self.composites.footprints()), |read| {
+            todo.push(Todo::Back { write: e, read })
+        });
     }
 
     /// Notes the other places at which a plain write could stand.
@@ -132,6 +135,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let graph = &self.frames.last().expect("there is a graph").graph;
         graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
         let (read, by) = (self.names[read.index()], self.names[by.index()]);
+        // Composite awaits that the other event depends on are settled.
+        for e in (read.index() + 1..new.graph.len()).map(EventId::new) {
+            let event = *new.graph.event(e);
+            if event.kind == Kind::Turn && event.turn == Turn::Now {
+                new.graph.set_turn(e, Turn::Past, (event.value, 0));
+            }
+        }
         self.runner.switch(&new.graph);
         self.frames.push(new);
         self.catch_up()?;
@@ -150,6 +160,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn revisit(&mut self, write: EventId, read: EventId) -> Result<Go, Over> {
         self.cut_behind(write);
         let (read, write) = self.make_frame(read, write)?;
+        self.note_news(write, None);
         let request = self.request_of(read);
         self.reads_from(read, &request, write);
         let graph = &mut self.frame().graph;

@@ -56,7 +56,7 @@ fn is_strong(event: &Event) -> bool {
         Kind::Spawn | Kind::Join => true,
         Kind::Write => !is_delayed(event),
         Kind::Fence => event.order == Order::SeqCst,
-        Kind::Choose | Kind::Free | Kind::Halt => false,
+        Kind::Choose | Kind::Free | Kind::Halt | Kind::Turn => false,
     }
 }
 

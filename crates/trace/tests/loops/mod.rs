@@ -393,8 +393,19 @@ pub const SPINNING: Kinds = 6..16;
 /// Loops that exchange what they have read.
 pub const EXCHANGING: Kinds = 16..25;
 
-/// The text of a program whose threads have statements of these kinds.
+/// The text of a program whose threads have statements of these kinds. The last thread never spins, so that the others
+/// have something to wait for.
 pub fn program(seed: u64, kinds: &Kinds) -> String {
+    text(seed, kinds, true)
+}
+
+/// The text of such a program all of whose threads may spin. Not all tests use it.
+#[allow(dead_code)]
+pub fn contest(seed: u64, kinds: &Kinds) -> String {
+    text(seed, kinds, false)
+}
+
+fn text(seed: u64, kinds: &Kinds, last_is_calm: bool) -> String {
     let mut r = Random::new(seed);
     let threads = 2 + r.below(2);
     let mut text = String::new();
@@ -407,8 +418,7 @@ pub fn program(seed: u64, kinds: &Kinds) -> String {
     for thread in 0..threads {
         writeln!(text, "global @r{thread} : 4 align 4").expect("writing to a string succeeds");
         let mut body = Body { text: String::new(), next: 0, thread };
-        // The last thread never spins, so that the others have something to wait for.
-        let last = thread + 1 == threads;
+        let last = last_is_calm && thread + 1 == threads;
         let kinds = if last { 6..6 } else { kinds.clone() };
         for _ in 0..if last { 4 } else { 1 + r.below(2) } {
             body.statement(&mut r, &kinds);

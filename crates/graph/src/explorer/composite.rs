@@ -1,0 +1,455 @@
+//! Composite awaits: attempts that read several things, and start again if these do not fit together.
+//!
+//! This is not in the paper, whose awaits are single reads. A reader that looks at a sequence number again, a queue that
+//! reads head and tail, a lock that tries two exchanges: whether such an attempt fails depends on all that it has read.
+//! With one read of it revisited or stale, it may or may not get on when another one is, and if nothing comes of it, it has
+//! been explored in vain.
+//!
+//! Here the reads of an attempt, from the last change that the thread made to the next one (or up to an access that waits for
+//! a condition of its own, as an await does that is not repeated with others), are taken together. When it is
+//! the thread's turn, all its reads are added at once, and all combinations of writes that are in the graph are tried;
+//! those that fail are dropped on the spot. What is left is the executions in which the attempt reads from some write that
+//! is *not* in the graph yet. These are a branch of their own, in which the thread waits, and takes its turn again when a
+//! location was written that it looks at. Then at least one of its reads must be from a new write: the others were tried
+//! before. So every combination is explored once, at the first turn at which all its writes are there, and reads of an
+//! attempt are never revisited.
+//!
+//! | turn | with coherence-last values the attempt | in that branch it |
+//! |---|---|---|
+//! | [`Turn::Now`] | gets on | reads |
+//! | [`Turn::Later`] | gets on | waits |
+//! | [`Turn::Stale`] | fails | reads something older |
+//! | [`Turn::Waits`] | fails | waits |
+//! | [`Turn::Last`] | fails | reads: nobody can do anything else, and it is a livelock |
+//!
+//! A turn is an event, a choice like that of a number. `Now` and `Waits` are the maximal choices, so that they may be
+//! deleted by revisits of older reads, and the others may not (`backward.rs`). `Waits` is no restriction: the thread comes
+//! back whenever it could get on. `Later` is, so it is explored only if the branch `Now` has shown that somebody who does
+//! not depend on the attempt writes, or would write if the attempt had not taken what it exchanges, a location that the
+//! attempt looks at. If in some part of that branch nobody does so after all, the execution ends with a thread that could
+//! get on, and is counted as blocked.
+//!
+//! Nothing has to be known of the program: that its writes are ordered, that values are distinct, what is between two
+//! reads. The price are the combinations that fail, and the executions that end like that. So only attempts are taken
+//! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
+//! program of their first read.
+
+use super::{Explorer, Go, Todo};
+use crate::event::{Event, EventId, Kind, LocId, Turn};
+use crate::models::Model;
+use crate::request::{self, Request};
+use rustc_hash::FxHashSet;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Addr, Machine, Op, SourceSpan, Status, ThreadId};
+
+/// More reads than that in one attempt: it is not tried out further.
+const LONGEST_ATTEMPT: usize = 1000;
+
+/// What is known of composite awaits.
+#[derive(Default)]
+pub(super) struct Composites {
+    /// Where they begin.
+    sites: FxHashSet<SourceSpan>,
+    /// Where attempts begin that are not suitable.
+    refused: FxHashSet<SourceSpan>,
+    /// The turns on the list of what is left to explore, oldest first.
+    turns: Vec<Open>,
+    /// Sets of locations that attempts look at.
+    footprints: Vec<Vec<LocId>>,
+    /// None are looked for.
+    given_up: bool,
+}
+
+/// What is known of a turn that is being explored.
+#[derive(Default)]
+struct Open {
+    /// The locations that the attempt has looked at, with any values.
+    footprint: Vec<LocId>,
+    /// The locations that others have written who do not depend on it.
+    news: Vec<LocId>,
+    /// Where it looks with the coherence-last values.
+    path: Vec<Addr>,
+}
+
+/// What happens next.
+pub(super) enum Next {
+    /// A thread adds an event.
+    Thread(ThreadId),
+    /// The graph is full.
+    Nobody,
+    /// An attempt has failed, or has read nothing new: it is not explored.
+    Failed,
+    /// An attempt has come to an access that waits for a condition of its own.
+    Waits(EventId),
+}
+
+impl Composites {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sites.is_empty()
+    }
+
+    /// From now on none are looked for.
+    pub fn give_up(&mut self) {
+        self.given_up = true;
+    }
+
+    /// Sets of locations by their numbers.
+    pub fn footprints(&self) -> &[Vec<LocId>] {
+        &self.footprints
+    }
+
+    /// Nothing is being explored any more.
+    pub fn forget_turns(&mut self) {
+        self.turns.clear();
+    }
+
+    /// The number of a set of locations.
+    fn number(&mut self, mut footprint: Vec<LocId>) -> u64 {
+        footprint.sort_unstable();
+        let known = self.footprints.iter().position(|other| *other == footprint);
+        let number = known.unwrap_or_else(|| {
+            self.footprints.push(footprint);
+            self.footprints.len() - 1
+        });
+        number as u64
+    }
+}
+
+fn insert(set: &mut Vec<LocId>, loc: LocId) {
+    if !set.contains(&loc) {
+        set.push(loc);
+    }
+}
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// `next_P`: an attempt that has begun is finished first.
+    pub(super) fn next(&mut self) -> Next {
+        if !self.composites.is_empty()
+            && let Some(next) = self.finish_attempt()
+        {
+            return next;
+        }
+        match self.next_thread() {
+            Some(thread) => Next::Thread(thread),
+            None => self.last_turn().map_or(Next::Nobody, Next::Thread),
+        }
+    }
+
+    /// Goes on with an attempt that is not over, and looks at what has become of those that are.
+    fn finish_attempt(&self) -> Option<Next> {
+        let (graph, machine) = (self.graph(), &self.runner.machine);
+        for thread in (0..graph.thread_limit()).map(ThreadId::new) {
+            let Some(turn) = self.open_turn(thread) else { continue };
+            if graph.event(turn).turn == Turn::Last {
+                continue;
+            }
+            let last = graph.last(thread).expect("the turn is an event of the thread");
+            let writes = graph.awaits_write(last);
+            let failed = match machine.status(thread) {
+                Status::Ready if graph.event(last).blocked => true,
+                Status::Ready if !writes && goes_on_reading(thread, machine.pending(thread), last == turn) => {
+                    return Some(Next::Thread(thread));
+                }
+                Status::AssumeBlocked => machine.spins(thread),
+                _ => false,
+            };
+            if failed || !self.has_read_news(thread, turn) {
+                return Some(Next::Failed);
+            }
+            if writes {
+                return Some(Next::Thread(thread));
+            }
+            if machine.status(thread) == Status::Ready && waits_by_itself(thread, machine.pending(thread)) {
+                return Some(Next::Waits(turn));
+            }
+        }
+        None
+    }
+
+    /// An attempt does not fail or get on, but may sleep on the way. To put it off as a whole would leave more blocked than
+    /// it spares: all starts again without that.
+    pub(super) fn refuse(&mut self, turn: EventId) {
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        let Event { thread, index, .. } = *graph.event(turn);
+        let first = graph.thread(thread)[index as usize];
+        self.runner.bring_before(graph, first);
+        let span = self.runner.machine.site(thread).span;
+        self.composites.sites.remove(&span);
+        self.composites.refused.insert(span);
+        self.restart = true;
+    }
+
+    /// Whether an attempt has read from a write that was not there when the thread took its turn before.
+    fn has_read_news(&self, thread: ThreadId, turn: EventId) -> bool {
+        let graph = self.graph();
+        let before = graph.event(turn).pred;
+        if !before.is_event() || graph.event(before).kind != Kind::Turn {
+            return true;
+        }
+        let reads = graph.thread(thread)[graph.event(turn).index as usize..].iter().map(|&e| graph.event(e));
+        reads.into_iter().any(|event| event.is_read() && event.rf.is_event() && event.rf > before)
+    }
+
+    /// The turn that a thread has taken, if it has done nothing but read since.
+    pub(super) fn open_turn(&self, thread: ThreadId) -> Option<EventId> {
+        if self.composites.is_empty() {
+            return None;
+        }
+        let graph = self.graph();
+        for &e in graph.thread(thread).iter().rev() {
+            let event = graph.event(e);
+            match event.kind {
+                Kind::Fence => {}
+                Kind::Read if event.composite => {}
+                Kind::Turn if !matches!(event.turn, Turn::Waits | Turn::Later) => return Some(e),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The turn that what a thread asks for is part of.
+    pub(super) fn turn_of(&self, thread: ThreadId, request: &Request) -> Option<EventId> {
+        let turn = self.open_turn(thread)?;
+        let waits = waits_for_itself(request);
+        (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
+    }
+
+    /// What a thread asks for: in a composite await, nothing is speculative.
+    pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
+        if self.turn_of(thread, &request).is_some() {
+            request.access.speculative = None;
+            request.access.confirms = false;
+        }
+        request
+    }
+
+    /// The turn that a thread waits for.
+    fn waiting_turn(&self, thread: ThreadId) -> Option<EventId> {
+        let graph = self.graph();
+        graph.last(thread).filter(|&last| {
+            let event = graph.event(last);
+            event.kind == Kind::Turn && matches!(event.turn, Turn::Waits | Turn::Later)
+        })
+    }
+
+    /// Whether a thread waits for its turn, and nothing that it looks at has been written.
+    pub(super) fn waits_for_news(&self, thread: ThreadId) -> bool {
+        let Some(turn) = self.waiting_turn(thread) else { return false };
+        let graph = self.graph();
+        let footprint = &self.composites.footprints[graph.event(turn).value as usize];
+        let is_written = |&loc: &LocId| graph.knows(loc) && graph.location(loc).co.iter().any(|&w| w > turn);
+        !footprint.iter().any(is_written)
+    }
+
+    /// Whether a thread is about to begin a composite await.
+    pub(super) fn is_at_turn(&self, thread: ThreadId) -> bool {
+        if self.composites.is_empty() {
+            return false;
+        }
+        if self.waiting_turn(thread).is_some() {
+            return true;
+        }
+        let machine = &self.runner.machine;
+        self.open_turn(thread).is_none()
+            && matches!(machine.pending(thread), Op::Access(access) if access.reads())
+            && self.composites.sites.contains(&machine.site(thread).span)
+    }
+
+    /// A thread takes its turn: what it can read is explored first, and whether it waits after that.
+    pub(super) fn take_turn(&mut self, thread: ThreadId) {
+        let before = self.waiting_turn(thread);
+        let mut path = Vec::new();
+        let (gets_on, news) = self.would_get_on(thread, before, &mut path);
+        let number = self.composites.turns.len() as u64;
+        self.composites.turns.push(Open { path, ..Open::default() });
+        let frame = self.frame();
+        let draft = frame.graph.draft(thread, Kind::Turn);
+        let turn = if gets_on && news { Turn::Now } else { Turn::Stale };
+        let e = frame.graph.add(Event { turn, value: number, ..draft });
+        frame.todo.push(if turn == Turn::Now { Todo::Later { turn: e } } else { Todo::Wait { turn: e } });
+    }
+
+    /// Whether an attempt with the coherence-last values gets on, and whether it reads something newer than an event.
+    fn would_get_on(&mut self, thread: ThreadId, newer: Option<EventId>, path: &mut Vec<Addr>) -> (bool, bool) {
+        self.runner.machine.mark();
+        let (mut gets_on, mut news) = (None, newer.is_none());
+        for step in 0..LONGEST_ATTEMPT {
+            match self.status_of_attempt(thread, step == 0) {
+                Ok((outcome, write)) => {
+                    path.extend(self.pending_address(thread));
+                    news |= newer.is_some_and(|newer| write.is_event() && write > newer);
+                    if self.runner.machine.resume(thread, outcome).is_err() {
+                        break;
+                    }
+                }
+                Err((over, write)) => {
+                    path.extend(write.and_then(|_| self.pending_address(thread)));
+                    news |= write.zip(newer).is_some_and(|(write, newer)| write.is_event() && write > newer);
+                    gets_on = Some(over);
+                    break;
+                }
+            }
+        }
+        self.runner.machine.undo();
+        (gets_on.unwrap_or(true), news)
+    }
+
+    fn pending_address(&self, thread: ThreadId) -> Option<Addr> {
+        Request::of(thread, self.runner.machine.pending(thread)).map(|request| request.access.addr)
+    }
+
+    /// What an attempt is told next, and from which write, if it goes on with the coherence-last values; else whether it
+    /// got on, and the write that its last read would read from.
+    fn status_of_attempt(
+        &mut self,
+        thread: ThreadId,
+        just_begun: bool,
+    ) -> Result<(u64, EventId), (bool, Option<EventId>)> {
+        let machine = &self.runner.machine;
+        if machine.status(thread) != Status::Ready {
+            return Err((!(machine.status(thread) == Status::AssumeBlocked && machine.spins(thread)), None));
+        }
+        if matches!(machine.pending(thread), Op::Fence { .. }) {
+            return Ok((0, crate::event::NONE));
+        }
+        if !goes_on_reading(thread, machine.pending(thread), just_begun) {
+            return Err((true, None));
+        }
+        let Some(request) = Request::of(thread, machine.pending(thread)) else { return Err((true, None)) };
+        let Some((value, write)) = self.newest_value(thread, &request) else { return Err((true, None)) };
+        let flags = self.flags(thread, &request, value);
+        if flags.blocked || flags.exclusive {
+            return Err((!flags.blocked, Some(write)));
+        }
+        Ok((request::outcome(request.role, thread, value), write))
+    }
+
+    /// Nobody can do anything but threads that wait for their turn. One that would fail does so; others are left.
+    fn last_turn(&mut self) -> Option<ThreadId> {
+        for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
+            if self.waiting_turn(thread).is_some() && !self.would_get_on(thread, None, &mut Vec::new()).0 {
+                let graph = &mut self.frame().graph;
+                let draft = graph.draft(thread, Kind::Turn);
+                graph.add(Event { turn: Turn::Last, ..draft });
+                return Some(thread);
+            }
+        }
+        None
+    }
+
+    /// Notes that an attempt looks at a location; the oldest place in coherence order that it may read from.
+    pub(super) fn read_in_turn(&mut self, read: EventId, turn: EventId) -> u32 {
+        let (loc, Event { turn, value: number, .. }) = (self.graph().event(read).loc, *self.graph().event(turn));
+        if turn == Turn::Last {
+            return self.graph().newest(loc);
+        }
+        insert(&mut self.composites.turns[number as usize].footprint, loc);
+        self.lower_bound(read)
+    }
+
+    /// Notes that somebody writes, for attempts that this does not depend on; or that somebody would write, if a rival had
+    /// not taken what it exchanges, for attempts that the rival depends on.
+    pub(super) fn note_news(&mut self, e: EventId, rival: Option<EventId>) {
+        if self.composites.turns.is_empty() {
+            return;
+        }
+        let thread = self.graph().event(e).thread;
+        if self.open_turn(thread).is_some_and(|turn| !self.has_read_news(thread, turn)) {
+            return;
+        }
+        let graph = &self.frames.last().expect("there is a graph").graph;
+        let loc = graph.event(e).loc;
+        let helps = |turn: EventId| rival.is_none_or(|rival| graph.porf(turn, rival));
+        for turn in graph.ids() {
+            let event = graph.event(turn);
+            if event.kind == Kind::Turn && event.turn == Turn::Now && !graph.porf(turn, e) && helps(turn) {
+                insert(&mut self.composites.turns[event.value as usize].news, loc);
+            }
+        }
+    }
+
+    /// An attempt that could read waits instead, if there is something to wait for.
+    pub(super) fn put_off(&mut self, turn: EventId) -> Go {
+        let open = self.composites.turns.pop().expect("turns are taken from the list in order");
+        if !open.footprint.iter().any(|loc| open.news.contains(loc)) {
+            return Go::Back;
+        }
+        self.set_aside(turn, Turn::Later, open)
+    }
+
+    /// An attempt that would fail waits.
+    pub(super) fn wait(&mut self, turn: EventId) -> Go {
+        let open = self.composites.turns.pop().expect("turns are taken from the list in order");
+        self.set_aside(turn, Turn::Waits, open)
+    }
+
+    fn set_aside(&mut self, e: EventId, turn: Turn, open: Open) -> Go {
+        self.cut_behind(e);
+        debug_assert_eq!(self.graph().event(e).value, self.composites.turns.len() as u64, "turns are a stack");
+        let path = open.path.iter().filter_map(|addr| self.locations.get(addr).copied()).collect();
+        let numbers = (self.composites.number(open.footprint), self.composites.number(path));
+        self.frame().graph.set_turn(e, turn, numbers);
+        Go::On
+    }
+
+    /// Notes which attempts were left blocked in vain, and whether there are any: then all starts again.
+    pub(super) fn note_composites(&mut self) -> bool {
+        let reductions = self.options.reductions;
+        if self.composites.given_up || !(reductions.composite && reductions.speculative && reductions.in_place) {
+            return false;
+        }
+        let mut found = false;
+        for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
+            let Some(first) = self.failed_in_vain(thread) else { continue };
+            let graph = &self.frames.last().expect("there is a graph").graph;
+            self.runner.bring_before(graph, first);
+            let span = self.runner.machine.site(thread).span;
+            found |= !self.composites.refused.contains(&span) && self.composites.sites.insert(span);
+        }
+        self.restart |= found;
+        found
+    }
+
+    /// The first read of an attempt that has failed although something it has read was not up to date.
+    fn failed_in_vain(&self, thread: ThreadId) -> Option<EventId> {
+        let (graph, machine) = (self.graph(), &self.runner.machine);
+        let last = graph.last(thread)?;
+        let stale = |&e: &EventId| graph.position(e) < graph.newest(graph.event(e).loc);
+        match machine.status(thread) {
+            Status::Ready if graph.event(last).blocked && !graph.event(last).reads_nothing() => {
+                if waits_for_itself(&self.pending_request(thread)) {
+                    // It waits for this alone.
+                    return Some(last).filter(stale);
+                }
+            }
+            Status::AssumeBlocked if machine.spins(thread) => {}
+            _ => return None,
+        }
+        let events = graph.thread(thread).iter().rev().copied();
+        let attempt = events.take_while(|&e| matches!(graph.event(e).kind, Kind::Read | Kind::Fence));
+        let mut reads = attempt.filter(|&e| graph.event(e).is_read());
+        let first = reads.clone().last()?;
+        reads.any(|e| stale(&e)).then_some(first)
+    }
+}
+
+/// Whether an attempt that a thread has just begun, or has begun some time ago, goes on with an Op: if it reads. An access
+/// that waits for a condition of its own, however the thread came there, is no part of what came before.
+fn goes_on_reading(thread: ThreadId, op: &Op, just_begun: bool) -> bool {
+    if matches!(op, Op::Fence { .. }) {
+        return true;
+    }
+    let reads = Request::of(thread, op).is_some_and(|request| request.reads());
+    reads && (just_begun || !waits_by_itself(thread, op))
+}
+
+/// Whether an Op is an access that waits for a condition of its own.
+fn waits_by_itself(thread: ThreadId, op: &Op) -> bool {
+    Request::of(thread, op).is_some_and(|request| waits_for_itself(&request))
+}
+
+fn waits_for_itself(request: &Request) -> bool {
+    request.access.may_wait() && request.access.until.is_none_or(|until| !until.retry)
+}
