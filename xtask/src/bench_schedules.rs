@@ -62,9 +62,11 @@ pub fn run(args: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Something that is tried.
+type Claim = fn(&Bench) -> Outcome;
+
 /// What a schedule is good for, each under a name.
-const CLAIMS: &[(&str, fn(&Bench) -> Outcome)] =
-    &[("locks", Bench::locks), ("underflow", Bench::underflow), ("grep", Bench::grep)];
+const CLAIMS: &[(&str, Claim)] = &[("locks", Bench::locks), ("underflow", Bench::underflow), ("grep", Bench::grep)];
 
 impl Bench {
     fn row(&self, name: &str, file: &str, macros: &[&str]) -> Outcome {

@@ -11,6 +11,7 @@ use crate::{assumptions, bug, estimate, interrupt, output, program};
 use selvedge_ir::Module;
 use selvedge_machine::interp::Interpreter;
 use selvedge_machine::schedule;
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{Violation, ViolationKind};
 use selvedge_report::verdict::RunOptions;
@@ -210,14 +211,14 @@ fn explore(
     program::machine(&prepared.module, &question.options, &question.reductions, false)?;
     let limits = limits(args, question, interrupt);
     let jobs = usize::from(args.search.jobs);
-    Ok(prepared.engine.explore(&|| machine(prepared), jobs, &question.reductions, limits, line))
+    let algorithm = args.search.algorithm.algorithm();
+    Ok(prepared.engine.explore(&|| machine(prepared), jobs, &question.reductions, algorithm, limits, line))
 }
 
 /// What an exploration is limited by, and what counts as a violation.
-pub fn limits(args: &CheckArgs, question: &Question, interrupt: Arc<AtomicBool>) -> selvedge_trace::Options {
+pub fn limits(args: &CheckArgs, question: &Question, interrupt: Arc<AtomicBool>) -> Limits {
     let options = &question.options;
-    selvedge_trace::Options {
-        algorithm: args.search.algorithm.algorithm(),
+    Limits {
         max_events: options.max_events,
         max_executions: options.max_executions,
         time: args.limits.time,
@@ -225,7 +226,7 @@ pub fn limits(args: &CheckArgs, question: &Question, interrupt: Arc<AtomicBool>)
         all: options.all,
         data_races: options.data_races,
         deadlocks: options.deadlocks,
-        ..selvedge_trace::Options::default()
+        ..Limits::default()
     }
 }
 

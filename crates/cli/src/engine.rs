@@ -12,8 +12,10 @@ use crate::values::{GRAPH_REDUCTIONS, TRACE_REDUCTIONS};
 use selvedge_graph::{Estimate, MemoryModel};
 use selvedge_ir::{InstKind, Module};
 use selvedge_machine::interp::Interpreter;
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Progress};
 use selvedge_report::Question;
+use selvedge_trace::Algorithm;
 use std::time::Duration;
 
 /// How long a run with a progress line looks ahead, to know how much there is.
@@ -100,14 +102,15 @@ impl Engine {
         make: &(dyn Fn() -> Interpreter + Sync),
         jobs: usize,
         reductions: &[String],
-        limits: selvedge_trace::Options,
+        algorithm: Algorithm,
+        limits: Limits,
         line: &mut Line,
     ) -> Exploration {
         let has = |name| program::has(reductions, name);
         match self {
             Engine::Trace => {
                 let reductions = selvedge_trace::Reductions { ifaa: has("ifaa"), observers: has("observers") };
-                let options = selvedge_trace::Options { reductions, ..limits };
+                let options = selvedge_trace::Options { algorithm, reductions, limits };
                 selvedge_trace::explore(make(), &options, &mut |progress| line.update(progress))
             }
             Engine::Graph(model) => {
@@ -136,7 +139,7 @@ impl Engine {
         self,
         make: &dyn Fn() -> Interpreter,
         reductions: &[String],
-        limits: selvedge_trace::Options,
+        limits: Limits,
         time: Duration,
     ) -> Option<Estimate> {
         let Engine::Graph(model) = self else { return None };
@@ -144,11 +147,7 @@ impl Engine {
     }
 }
 
-fn graph_options(
-    model: MemoryModel,
-    reductions: &[String],
-    limits: selvedge_trace::Options,
-) -> selvedge_graph::Options {
+fn graph_options(model: MemoryModel, reductions: &[String], limits: Limits) -> selvedge_graph::Options {
     let has = |name| program::has(reductions, name);
     let (stale, in_place, speculative) = (has("stale"), has("in-place"), has("speculative"));
     let reductions = selvedge_graph::Reductions { stale, in_place, speculative, composite: has("composite") };

@@ -3,7 +3,7 @@
 //!
 //! The exploration decides event by event with clocks and searches what is consistent (`clocks.rs`, `models/`). Here the
 //! same is said once more, slowly, as the papers say it. Tests compare the two after every event
-//! ([`Options::check_invariants`](selvedge_trace::Options)).
+//! ([`Limits::check_invariants`](selvedge_machine::session::Limits)).
 //!
 //! | in papers | here |
 //! |---|---|
@@ -96,11 +96,14 @@ fn executed(graph: &Graph) -> Option<String> {
         if std::mem::replace(&mut done[e.index()], true) {
             return Some(format!("{e} is executed twice"));
         }
-        let read = if event.is_write() && event.exclusive { event.pred } else { e };
-        done[read.index()] = true;
+        let exclusive_read = [event.pred];
+        let reads = if event.is_write() && event.exclusive { &exclusive_read[..] } else { graph.parts_of(e) };
+        for read in reads {
+            done[read.index()] = true;
+        }
         // A read of what was never written is not executed: the thread halts there.
         let halts = |x: EventId| event.kind == Kind::Halt && graph.event(x).is_read();
-        let mut before = graph.event(read).pred;
+        let mut before = graph.event(reads[0]).pred;
         // Turns are for the exploration only.
         while before.is_event() && graph.event(before).kind == Kind::Turn {
             before = graph.event(before).pred;
@@ -108,9 +111,12 @@ fn executed(graph: &Graph) -> Option<String> {
         if before.is_event() && !done[before.index()] && !halts(before) {
             return Some(format!("{e} is executed before {before}"));
         }
-        let source = graph.event(read).rf;
-        if graph.event(read).is_read() && source.is_event() && !done[source.index()] {
-            return Some(format!("{e} is executed before {source}, which it reads from"));
+        for read in reads.iter().map(|&read| graph.event(read)).filter(|read| read.is_read()) {
+            // What reads a part of a plain access that is not over yet has a race with it.
+            let source = read.rf;
+            if source.is_event() && !done[source.index()] && graph.event(source).part.is_none() {
+                return Some(format!("{e} is executed before {source}, which it reads from"));
+            }
         }
         let rest = if event.kind == Kind::Join { graph.thread(event.other()) } else { &[] };
         let waits = |x: &EventId| graph.event(*x).is_read() || graph.event(*x).kind == Kind::Turn;
@@ -119,9 +125,10 @@ fn executed(graph: &Graph) -> Option<String> {
         }
     }
     let passed = |&e: &EventId| {
-        let event = graph.event(e);
+        let event = graph.event(graph.newest_part(e));
         let halted = graph.thread(event.thread).get(event.index as usize).map(|&x| graph.event(x).kind);
         event.kind != Kind::Turn
+            && !event.is_unfinished()
             && !(event.is_read() && (event.exclusive || event.blocked || halted == Some(Kind::Halt)))
     };
     graph.ids().filter(passed).find(|e| !done[e.index()]).map(|e| format!("{e} is not executed"))

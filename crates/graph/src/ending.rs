@@ -11,10 +11,10 @@ use crate::linear;
 use crate::request::Role;
 use crate::runner::Runner;
 use selvedge_machine::schedule::Schedule;
+use selvedge_machine::session::{Ending, Over, Session};
+use selvedge_machine::stop::NOT_ATOMIC;
+use selvedge_machine::stuck::stuck;
 use selvedge_machine::{Access, Machine, Op, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
-use selvedge_trace::data_race::NOT_ATOMIC;
-use selvedge_trace::ending::stuck;
-use selvedge_trace::session::{Ending, Over, Session};
 
 /// Classifies a full graph, and reports a deadlock or a leak.
 pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
@@ -37,7 +37,7 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
         return Ok(if cut || runner.met_bound() { Ending::Blocked } else { Ending::Complete });
     }
     if waiting > 0 {
-        if session.options.deadlocks && !runner.machine.exited() {
+        if session.limits.deadlocks && !runner.machine.exited() {
             let violation = stuck(&runner.machine);
             let machine = &runner.machine;
             session.violated(violation, || schedule(machine, graph, None))?;

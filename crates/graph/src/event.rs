@@ -4,7 +4,7 @@
 //! that fails is a read like any other, with its failure order. Initial values are no events: [`INIT`] stands for the
 //! initialisation of every location.
 
-use crate::request::Role;
+use crate::request::{Part, Role};
 use selvedge_ir::{EntityRef, Order, entity};
 use selvedge_machine::ThreadId;
 
@@ -104,6 +104,8 @@ pub struct Event {
     pub confirms: bool,
     /// What it is part of.
     pub role: Role,
+    /// Which part of an access to several locations it is.
+    pub part: Option<Part>,
     /// Which of several alternatives a write is, 0 for the first.
     pub choice: u32,
     /// Memory order.
@@ -147,6 +149,12 @@ impl Event {
     #[inline]
     pub fn is_access(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Write)
+    }
+
+    /// Whether more parts of the same access follow.
+    #[inline]
+    pub fn is_unfinished(&self) -> bool {
+        self.part.is_some_and(|part| part.more)
     }
 
     /// Whether it is a write of a read-modify-write: not the write of a store that counts as an exchange.

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `explorer.rs` | the loop, `next_P` (1 to 10) |
 //! | `explorer/read.rs` | reads (14, 15, 19) |
+//! | `explorer/granules.rs` | accesses of different sizes |
 //! | `explorer/write.rs` | writes, backward revisits (20 to 24) |
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
 //! | `explorer/store_as_exchange.rs` | writes that are ordered by making stores exchanges (section 7) |
@@ -30,17 +31,19 @@ use crate::runner::Runner;
 use crate::{Full, OnFull, Options, ending};
 use composite::{Composites, Next};
 pub use estimate::Estimate;
+pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
-use selvedge_trace::session::{Ending, Over, Session};
 use std::marker::PhantomData;
 
 mod composite;
 mod crew;
 mod estimate;
+mod granules;
 mod in_place;
 mod older_value;
 mod other;
@@ -349,7 +352,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     }
 
     /// `next_P`: the first thread, in the order of their numbers, that can add an event. A read-modify-write whose read
-    /// has been added comes first of all, and then a thread that has something to confirm.
+    /// has been added, or an access of which some granules have been, comes first of all, and then a thread that has
+    /// something to confirm.
     fn next_thread(&mut self) -> Option<ThreadId> {
         if let Some(thread) = self.speculating() {
             return Some(thread);
@@ -362,7 +366,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             }
             let graph = &self.frames.last().expect("there is a graph").graph;
             if let Some(last) = graph.last(thread) {
-                if graph.awaits_write(last) {
+                if graph.awaits_write(last) || graph.event(last).is_unfinished() {
                     return Some(thread);
                 }
                 if graph.event(last).blocked {

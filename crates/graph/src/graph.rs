@@ -170,6 +170,28 @@ impl Graph {
         event.is_read() && event.exclusive && !event.blocked && self.last(event.thread) == Some(e)
     }
 
+    /// How many parts of the access that a thread is at have been added.
+    #[inline]
+    pub fn parts_done(&self, thread: ThreadId) -> u8 {
+        let last = self.last(thread).map(|last| self.event(last));
+        last.and_then(|last| last.part).filter(|part| part.more).map_or(0, |part| part.before + 1)
+    }
+
+    /// The parts of an access to several locations up to this one, oldest first; of any other access it is just that.
+    pub fn parts_of(&self, e: EventId) -> &[EventId] {
+        let event = self.event(e);
+        let (end, before) = (event.index as usize, event.part.map_or(0, |part| part.before));
+        &self.thread(event.thread)[end - 1 - usize::from(before)..end]
+    }
+
+    /// The newest part of the access that an event is part of.
+    pub fn newest_part(&self, e: EventId) -> EventId {
+        let event = self.event(e);
+        let rest = &self.thread(event.thread)[event.index as usize - 1..];
+        let last = rest.iter().position(|&x| !self.event(x).is_unfinished());
+        last.map_or(rest[rest.len() - 1], |n| rest[n])
+    }
+
     /// The exclusive write that belongs to an exclusive read.
     pub fn write_of(&self, read: EventId) -> Option<EventId> {
         let event = self.event(read);
@@ -242,6 +264,7 @@ impl Graph {
             turn: Turn::Now,
             confirms: false,
             role: Role::Memory,
+            part: None,
             choice: 0,
             order: Order::Plain,
             loc: LocId::new(0),

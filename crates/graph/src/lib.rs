@@ -36,10 +36,9 @@ use explorer::Explorer;
 pub use explorer::Storage;
 use graph::Graph;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::{Ending, Limits, Observer, Session};
 use selvedge_machine::verdict::{Exploration, Progress};
 use selvedge_machine::{Addr, Machine};
-use selvedge_trace::Observer;
-use selvedge_trace::session::{Ending, Session};
 use std::time::Duration;
 
 /// A memory model.
@@ -101,7 +100,7 @@ pub struct Options {
     /// Reductions.
     pub reductions: Reductions,
     /// Limits, and what counts as a violation.
-    pub limits: selvedge_trace::Options,
+    pub limits: Limits,
 }
 
 /// A full graph.
@@ -142,7 +141,7 @@ impl Observer for OnProgress<'_> {
 /// Estimates how much there is to explore, for at most this time; none if the program stops at once or cannot be run.
 pub fn estimate<M: Machine>(mut machine: M, options: &Options, time: Duration) -> Option<Estimate> {
     // Violations that random walks meet are for the exploration to find.
-    let limits = selvedge_trace::Options { all: true, max_executions: None, time: None, ..options.limits.clone() };
+    let limits = Limits { all: true, max_executions: None, time: None, ..options.limits.clone() };
     let options = Options { limits, ..options.clone() };
     let mut quiet = OnProgress(&mut |_| {});
     let mut session = Session::new(&options.limits, &mut quiet);

@@ -78,7 +78,7 @@ impl<'g> Steps<'g> {
         let mut of = vec![None; graph.len()];
         for (n, step) in list.iter().enumerate() {
             for e in [Some(step.event), step.read, step.write].into_iter().flatten() {
-                of[e.index()] = Some(n);
+                graph.parts_of(e).iter().for_each(|part| of[part.index()] = Some(n));
             }
         }
         let halted = newest.filter(|&e| graph.event(e).kind == Kind::Halt);
@@ -114,6 +114,10 @@ impl<'g> Steps<'g> {
         };
         let link = |&n: &usize| {
             let step = &self.list[n];
+            if self.graph.event(step.event).part.is_some() {
+                // Several reads or writes, all of them plain: they follow from the order of the steps.
+                return Link::default();
+            }
             Link { from: step.read.map(source), place: self.place(n) }
         };
         sequence.iter().map(link).collect()
@@ -239,14 +243,14 @@ impl<'s> Search<'s> {
     fn order_accesses(&mut self, n: usize) {
         let (steps, graph) = (self.steps, self.steps.graph);
         let step = steps.list[n];
-        if let Some(read) = step.read {
+        for &read in step.read.map_or(&[][..], |read| graph.parts_of(read)) {
             let event = graph.event(read);
             self.edge(steps.find(event.rf), Some(n), Edge::Hard);
             let newer = &graph.location(event.loc).co[graph.position(read) as usize..];
             let overwriter = newer.iter().filter_map(|&w| steps.find(w)).find(|&w| w != n);
             self.edge(Some(n), overwriter, Edge::Fr);
         }
-        if let Some(write) = step.write {
+        for &write in step.write.map_or(&[][..], |write| graph.parts_of(write)) {
             let event = graph.event(write);
             let newer = &graph.location(event.loc).co[event.co as usize..];
             self.edge(Some(n), newer.iter().find_map(|&w| steps.find(w)), Edge::Co);

@@ -15,15 +15,14 @@
 //! with other numbers refuses it. Then the exploration starts again with one worker, and says so.
 
 use crate::event::LocId;
-use crate::explorer::{Explorer, Frame, Habits};
+use crate::explorer::{Explorer, Frame, Habits, Place};
 use crate::models::{self, Model};
 use crate::{MemoryModel, Options};
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::{Observer, Session};
 use selvedge_machine::verdict::{Exploration, Interruption, Progress};
-use selvedge_machine::{Addr, Machine, ThreadId};
-use selvedge_trace::Observer;
-use selvedge_trace::session::Session;
+use selvedge_machine::{Machine, ThreadId};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -34,7 +33,7 @@ const STACK: usize = 1 << 26;
 /// A graph, what is left to explore of it, and what its numbers mean.
 pub(crate) struct Parcel {
     pub frame: Frame,
-    pub places: Vec<(Addr, u8)>,
+    pub places: Vec<Place>,
     pub habits: Vec<Habits>,
     pub threads: Vec<Vec<u32>>,
 }
@@ -58,15 +57,15 @@ pub(crate) struct Crew {
     restart: AtomicBool,
     /// Why everybody stops: numbers of threads differ.
     strangers: AtomicBool,
-    habits: FxHashMap<Addr, Habits>,
+    habits: FxHashMap<Place, Habits>,
     /// What the workers that are done have come to know of locations.
-    learned: Mutex<FxHashMap<Addr, Habits>>,
+    learned: Mutex<FxHashMap<Place, Habits>>,
     executions: AtomicU64,
     blocked: AtomicU64,
 }
 
 impl Crew {
-    fn new(workers: usize, habits: FxHashMap<Addr, Habits>) -> Crew {
+    fn new(workers: usize, habits: FxHashMap<Place, Habits>) -> Crew {
         Crew {
             workers,
             queue: Mutex::default(),
@@ -134,21 +133,28 @@ impl Crew {
     }
 
     /// What is known of a location from the start.
-    pub fn habits(&self, addr: Addr) -> Habits {
-        self.habits.get(&addr).copied().unwrap_or_default()
+    pub fn habits(&self, place: Place) -> Habits {
+        self.habits.get(&place).copied().unwrap_or_default()
+    }
+
+    /// The locations that are known from the start.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = self.habits.keys().copied().collect();
+        places.sort_unstable();
+        places
     }
 
     /// Keeps what a worker has come to know of locations.
-    fn learn(&self, known: impl Iterator<Item = (Addr, Habits)>) {
+    fn learn(&self, known: impl Iterator<Item = (Place, Habits)>) {
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        known.for_each(|(addr, habits)| learned.entry(addr).or_default().merge(habits));
+        known.for_each(|(place, habits)| learned.entry(place).or_default().merge(habits));
     }
 
     /// Whether all that the workers know together would have had a location treated otherwise.
     fn would_start_again(&self, options: &Options) -> bool {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
         let treatment = |habits: Habits| habits.treatment(options.reductions);
-        learned.iter().any(|(&addr, &habits)| treatment(habits) != treatment(self.habits(addr)))
+        learned.iter().any(|(&place, &habits)| treatment(habits) != treatment(self.habits(place)))
     }
 
     /// Counts complete and blocked executions; how many there are now.
@@ -196,7 +202,7 @@ enum Alone {
     /// The end.
     Over(Box<Exploration>),
     /// A number of graphs; with what it knows of locations, and what is to be said about that.
-    Stopped(FxHashMap<Addr, Habits>, Vec<String>),
+    Stopped(FxHashMap<Place, Habits>, Vec<String>),
 }
 
 /// Explores until so many graphs have been visited without having to start again.
@@ -338,10 +344,7 @@ fn merge(mut a: Exploration, b: Exploration) -> Exploration {
 }
 
 /// How another explorer's numbers of locations translate into this one's.
-pub(crate) fn translation(
-    places: &[(Addr, u8)],
-    mut local: impl FnMut((Addr, u8)) -> Option<LocId>,
-) -> Option<Vec<LocId>> {
+pub(crate) fn translation(places: &[Place], mut local: impl FnMut(Place) -> Option<LocId>) -> Option<Vec<LocId>> {
     places.iter().map(|&place| local(place)).collect()
 }
 

@@ -36,6 +36,17 @@ pub struct Request {
     pub access: Access,
     /// Which operation it is.
     pub role: Role,
+    /// Which part of an access to several locations it is.
+    pub part: Option<Part>,
+}
+
+/// A part of an access to several locations (`explorer/granules.rs`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// How many parts come before it.
+    pub before: u8,
+    /// Whether one comes after it.
+    pub more: bool,
 }
 
 /// What the value that is read makes of a read.
@@ -62,10 +73,10 @@ impl Request {
         let or = AccessKind::Rmw { op: RmwOp::Or, operand: waiting, used: true };
         let on = |cond: Addr, role| {
             let access = Access::new(Addr(cond.0 | CONDITION), 8, Order::Relaxed, or);
-            Some(Request { access, role })
+            Some(Request { access, role, part: None })
         };
         match *op {
-            Op::Access(access) => Some(Request { access, role: Role::Memory }),
+            Op::Access(access) => Some(Request { access, role: Role::Memory, part: None }),
             Op::CondWait { cond } => on(cond, Role::Wait),
             Op::CondWake { cond, early } => on(cond, Role::Wake).map(|mut wake| {
                 let signalled = Cond { mask: woken, ..Cond::new(CmpOp::Ne, 0) };
@@ -76,6 +87,29 @@ impl Request {
             Op::CondBroadcast { cond } => on(cond, Role::Broadcast),
             _ => None,
         }
+    }
+
+    /// Whether it may be performed byte by byte: it is plain, and waits for nothing.
+    #[inline]
+    pub fn can_be_cut(&self) -> bool {
+        let access = &self.access;
+        let simple = matches!(access.kind, AccessKind::Load | AccessKind::Store { .. });
+        simple && !access.order.is_atomic() && !access.may_wait() && access.speculative.is_none()
+    }
+
+    /// The part of the access that is to these bytes.
+    pub fn part(&self, (addr, size): (Addr, u8), part: Part) -> Request {
+        debug_assert!(
+            self.can_be_cut() && addr >= self.access.addr,
+            "only what lies within a plain access is a part of it"
+        );
+        let kind = match self.access.kind {
+            AccessKind::Store { value } => {
+                AccessKind::Store { value: truncate(value >> (8 * (addr.0 - self.access.addr.0)), size) }
+            }
+            kind => kind,
+        };
+        Request { access: Access { addr, size, kind, ..self.access }, part: Some(part), ..*self }
     }
 
     /// Whether an Op is a read-modify-write with a condition. Asked of every thread whenever an event is added.

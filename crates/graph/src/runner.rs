@@ -56,8 +56,8 @@ impl<M: Machine> Runner<M> {
 
     /// Another graph is the present one now.
     pub fn switch(&mut self, graph: &Graph) {
-        let same = graph.executed.iter().zip(&self.made).take_while(|&(&e, &made)| step(graph, e) == made);
-        self.agreed = same.count();
+        let executed = graph.executed.iter().zip(&self.made);
+        self.agreed = executed.take_while(|&(&e, &made)| self.step(graph, e) == made).count();
     }
 
     /// Events of the present graph from this place of its list on are no longer what they were.
@@ -80,6 +80,7 @@ impl<M: Machine> Runner<M> {
 
     /// Brings the machine to where a thread is about to do what an event does.
     pub fn bring_before(&mut self, graph: &Graph, e: EventId) {
+        let e = graph.newest_part(e);
         let same = |&x: &EventId| x == e || graph.write_of(e) == Some(x);
         let at = graph.executed.iter().position(same).unwrap_or(graph.executed.len());
         self.unmake(self.agreed.min(at));
@@ -91,7 +92,7 @@ impl<M: Machine> Runner<M> {
     }
 
     fn make(&mut self, graph: &Graph, e: EventId) -> Result<(), Stop> {
-        let step = step(graph, e);
+        let step = self.step(graph, e);
         self.made.push(step);
         self.machine.mark();
         let event = graph.event(e);
@@ -101,9 +102,9 @@ impl<M: Machine> Runner<M> {
                 return Ok(());
             }
             Kind::Write if event.role == Role::Memory => {
-                let (addr, size) = self.place(event.loc);
+                let ((addr, size), value) = self.whole(graph, e);
                 // That the object lives was seen when the event was added.
-                let _ = self.machine.memory_mut().store(step.thread, addr, size, event.value);
+                let _ = self.machine.memory_mut().store(step.thread, addr, size, value);
             }
             Kind::Free => {
                 let memory = self.machine.memory_mut();
@@ -120,6 +121,36 @@ impl<M: Machine> Runner<M> {
         result
     }
 
+    /// The bytes of an access, and what was read from or written to them.
+    #[inline]
+    fn whole(&self, graph: &Graph, e: EventId) -> ((Addr, u8), u64) {
+        let event = graph.event(e);
+        if event.part.is_none() {
+            return (self.place(event.loc), event.value);
+        }
+        let parts = graph.parts_of(e);
+        let first = self.place(graph.event(parts[0]).loc).0;
+        let at = |part: EventId| self.place(graph.event(part).loc);
+        let add = |value, &part: &EventId| value | graph.event(part).value << (8 * (at(part).0.0 - first.0));
+        let size = parts.iter().map(|&part| at(part).1).sum();
+        ((first, size), parts.iter().fold(0, add))
+    }
+
+    /// The step of an event.
+    #[inline]
+    fn step(&self, graph: &Graph, e: EventId) -> Step {
+        let event = graph.event(e);
+        let outcome = match event.kind {
+            Kind::Choose => event.value,
+            Kind::Read => request::outcome(event.role, event.thread, self.whole(graph, e).1),
+            Kind::Write if event.is_rmw_write() => {
+                request::outcome(event.role, event.thread, graph.event(event.pred).value)
+            }
+            _ => 0,
+        };
+        Step { thread: event.thread, kind: event.kind, outcome }
+    }
+
     fn unmake(&mut self, to: usize) {
         while self.made.len() > to {
             self.machine.undo();
@@ -134,18 +165,4 @@ impl<M: Machine> Runner<M> {
     pub fn met_bound(&self) -> bool {
         !self.bounded.is_empty()
     }
-}
-
-/// The step of an event.
-fn step(graph: &Graph, e: EventId) -> Step {
-    let event = graph.event(e);
-    let outcome = match event.kind {
-        Kind::Choose => event.value,
-        Kind::Read => request::outcome(event.role, event.thread, event.value),
-        Kind::Write if event.is_rmw_write() => {
-            request::outcome(event.role, event.thread, graph.event(event.pred).value)
-        }
-        _ => 0,
-    };
-    Step { thread: event.thread, kind: event.kind, outcome }
 }

@@ -9,6 +9,7 @@ use selvedge_analysis::{Options as Passes, prepare};
 use selvedge_graph::{MemoryModel, Options, Reductions};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::Exploration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +23,8 @@ fn machine(text: &str, passes: &Passes, atomics_publish: bool) -> Interpreter {
     Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn limits() -> selvedge_trace::Options {
-    selvedge_trace::Options { all: true, max_executions: Some(20_000), ..Default::default() }
+fn limits() -> Limits {
+    Limits { all: true, max_executions: Some(20_000), ..Default::default() }
 }
 
 /// The final values that were seen; none if there are too many executions.
@@ -41,7 +42,7 @@ fn check(seed: u64, kinds: &Kinds) -> Option<usize> {
     let waiting = Passes { purity: true, await_: true, ..none.clone() };
     let confirming = Passes { confirm: true, ..waiting.clone() };
     let giving_up = Passes { confirm_exits: true, ..confirming.clone() };
-    let unrolled = selvedge_trace::Options { reductions: selvedge_trace::Reductions::NONE, ..limits() };
+    let unrolled = selvedge_trace::Options { limits: limits(), ..Default::default() };
     let expected = outcomes(&selvedge_trace::explore(machine(&text, &none, false), &unrolled, &mut |_| {}))?;
     let mut complete = BTreeMap::new();
     for (passes, reductions) in [
@@ -97,7 +98,7 @@ fn programs_that_confirm_what_they_read_have_the_outcomes_that_unrolling_finds()
 /// Complete and blocked executions, if there are not too many, and no thread meets the bound of its loops.
 fn counts(text: &str, (model, reductions): (MemoryModel, Reductions)) -> Option<(u64, u64)> {
     let passes = Passes { verify: true, purity: true, await_: true, ..Passes::default() };
-    let limits = selvedge_trace::Options { all: true, max_executions: Some(2_000), ..Default::default() };
+    let limits = Limits { all: true, max_executions: Some(2_000), ..Default::default() };
     let options = Options { model, reductions, limits };
     let explored = selvedge_graph::explore(machine(text, &passes, true), &options, &mut |_| {});
     assert_eq!(explored.unsupported, None, "{}, {reductions:?}\n{text}", model.name());

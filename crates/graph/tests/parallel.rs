@@ -8,7 +8,7 @@ use selvedge_oracle::machine::LitmusMachine;
 use std::time::Duration;
 
 fn options(model: MemoryModel, reductions: Reductions) -> Options {
-    let limits = selvedge_trace::Options { all: true, ..Default::default() };
+    let limits = selvedge_machine::session::Limits { all: true, ..Default::default() };
     Options { model, reductions, limits }
 }
 

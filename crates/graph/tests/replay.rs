@@ -4,13 +4,13 @@ use selvedge_graph::event::{EventId, Kind};
 use selvedge_graph::{Full, MemoryModel, Options, Reductions, linear};
 use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::{EventRecord, Replay, Schedule, ScheduleStep, replay};
+use selvedge_machine::session::Observer;
 use selvedge_machine::{Op, Stop, ThreadId, ViolationKind};
 use selvedge_oracle::axiomatic::Limits;
 use selvedge_oracle::axiomatic::generate::{FAMILIES, generate as generate_cycle};
 use selvedge_oracle::generate::{generate, profile};
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
-use selvedge_trace::Observer;
 
 struct Quiet;
 
@@ -26,7 +26,7 @@ fn explore(
     reductions: Reductions,
     on_full: &mut dyn FnMut(&Full<'_>),
 ) -> Vec<(ViolationKind, Schedule)> {
-    let limits = selvedge_trace::Options { all: true, ..Default::default() };
+    let limits = selvedge_machine::session::Limits { all: true, ..Default::default() };
     let options = Options { model, reductions, limits };
     let mut on_full = |full: &Full<'_>| on_full(full);
     let result = selvedge_graph::explore_with(machine(program), &options, &mut Quiet, Some(&mut on_full));

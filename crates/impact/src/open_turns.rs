@@ -176,6 +176,10 @@ impl Verifier {
 
     /// Whether the thread can go on in all states at the end of a path.
     fn surely_enabled(&mut self, path: &Path) -> Result<bool, Halt> {
+        // Where a thread waits for what never comes, there is no transition at all.
+        if self.program.from(path.location).is_empty() {
+            return Ok(false);
+        }
         if !self.may_block(path.location) {
             return Ok(true);
         }

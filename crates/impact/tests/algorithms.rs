@@ -42,3 +42,11 @@ fn others_see_what_was_written_before_a_thread_waits_or_the_process_ends() {
         assert!(messages(&outcome).contains(&"assertion `x == 0` fails"), "{defines:?}");
     }
 }
+
+/// A way on which an assumption never holds is left out of the automaton; that the thread may wait there is not.
+#[test]
+fn an_assumption_that_never_holds_makes_a_thread_wait() {
+    let outcome = complete("never_holds.c", &[]);
+    assert_eq!(outcome.verdict, Ok(Verdict::Unsafe));
+    assert!(outcome.wrong.iter().all(|wrong| wrong.error.is_none()), "nothing but a deadlock");
+}

@@ -10,6 +10,8 @@
 //! | `schedule.rs` | one execution, written down and run again |
 //! | `weak.rs` | runs an execution of a weak memory model again |
 //! | `verdict.rs` | what an engine reports |
+//! | `session.rs` | what an exploration has found so far, and when it stops |
+//! | `stuck.rs` | threads that wait forever, in words |
 //! | `interp/` | the interpreter of `selvedge_ir` programs |
 
 pub mod interp;
@@ -19,7 +21,9 @@ pub mod models;
 pub mod op;
 pub mod sc;
 pub mod schedule;
+pub mod session;
 pub mod stop;
+pub mod stuck;
 pub mod verdict;
 mod weak;
 

@@ -10,6 +10,9 @@
 //! The schedule is not believed blindly. Every read must read from an earlier write to the same memory, every condition
 //! must hold for what is read, and the writes to a location must have places from 1 on, a read-modify-write right
 //! behind what it reads. Whether the memory model allows the execution is for engines to say.
+//!
+//! A plain access to bytes that others access in other pieces reads from several writes, or is several. It has no link:
+//! it is not part of a race, so that it reads what memory holds.
 
 use crate::memory::ObjectKind;
 use crate::schedule::{EventRecord, Link, Replay, ReplayError, Schedule, Source, ends, stopped_at_start};
@@ -28,7 +31,7 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule, links: &[Link]) -
         return Ok(stopped_at_start(&machine, stop));
     }
     let (locations, waiting) = (BTreeMap::new(), BTreeMap::new());
-    let mut follower = Follower { machine, events: Vec::new(), locations, waiting };
+    let mut follower = Follower { machine, events: Vec::new(), locations, unlinked: Vec::new(), waiting };
     let mut first_stop = None;
     for (n, (step, &link)) in schedule.steps.iter().zip(links).enumerate() {
         let no_thread = ReplayError::NoThread { step: n + 1 };
@@ -53,6 +56,8 @@ struct Follower<M> {
     machine: M,
     events: Vec<EventRecord>,
     locations: BTreeMap<Place, Location>,
+    /// Bytes that are written by accesses without a link.
+    unlinked: Vec<(Addr, u8)>,
     /// Who waits on a condition variable, as the steps that wrote it left it.
     waiting: BTreeMap<usize, Waiting>,
 }
@@ -121,6 +126,9 @@ impl<M: Machine> Follower<M> {
         if let Err(fault) = self.check(thread, access) {
             return Ok(Err(self.machine.fault(thread, access, fault)));
         }
+        if has_no_link(access, link) {
+            return Ok(self.unlinked(thread, access));
+        }
         let (init, uninitialised) = self.touch(thread, access)?;
         let old = match (access.reads(), link.from) {
             (true, None) => return Err(self.unfit(NO_SOURCE)),
@@ -145,6 +153,21 @@ impl<M: Machine> Follower<M> {
             }
         }
         Ok(Ok(Done { old, new }))
+    }
+
+    /// A plain access that reads what memory holds.
+    fn unlinked(&mut self, thread: ThreadId, access: &Access) -> Result<Done, Stop> {
+        let memory = self.machine.memory_mut();
+        let done = match access.kind {
+            AccessKind::Store { value } => {
+                self.unlinked.push((access.addr, access.size));
+                let old = memory.remains(access.addr, access.size);
+                let new = crate::truncate(value, access.size);
+                memory.store(thread, access.addr, access.size, new).map(|()| Done { old, new: Some(new) })
+            }
+            _ => memory.load(thread, access.addr, access.size, access.raw).map(|old| Done { old, new: None }),
+        };
+        done.map_err(|fault| self.machine.fault(thread, access, fault))
     }
 
     fn check_place(&self, writes: bool, link: Link) -> Result<(), ReplayError> {
@@ -183,8 +206,14 @@ impl<M: Machine> Follower<M> {
     /// What an earlier step wrote to the memory that is accessed.
     fn written(&self, from: usize, access: &Access) -> Result<u64, ReplayError> {
         let source = self.events.get(from);
-        let same = |op: &Op| matches!(op, Op::Access(a) if (a.addr, a.size) == (access.addr, access.size));
-        let value = source.filter(|event| same(&event.op)).and_then(|event| event.done.new);
+        let value = source.and_then(|event| {
+            let Op::Access(write) = event.op else { return None };
+            let whole = (write.addr, write.size) == (access.addr, access.size);
+            let within = write.addr <= access.addr && ends_at(access) <= ends_at(&write);
+            let fits = whole || within && has_no_link(&write, event.link);
+            let new = event.done.new.filter(|_| fits)?;
+            Some(crate::truncate(new >> (8 * (access.addr.0 - write.addr.0)), access.size))
+        });
         value.ok_or_else(|| self.unfit("what it reads from is not an earlier write to the same memory"))
     }
 
@@ -275,7 +304,10 @@ impl<M: Machine> Follower<M> {
 
     /// Checks that the writes to every location have one place each, and read-modify-writes the one behind their source.
     fn check_places(&self) -> Result<(), ReplayError> {
-        for location in self.locations.values() {
+        for (&place, location) in &self.locations {
+            if self.is_written_without_a_link(place, location.size) {
+                continue;
+            }
             let mut places: Vec<u32> = location.writes.iter().map(|&n| self.events[n].link.place).collect();
             places.sort_unstable();
             if !(1..).zip(&places).all(|(expected, &place)| place == expected) {
@@ -295,6 +327,13 @@ impl<M: Machine> Follower<M> {
         Ok(())
     }
 
+    fn is_written_without_a_link(&self, place: Place, size: u8) -> bool {
+        let Place::Bytes(addr) = place else { return false };
+        let overlaps =
+            |(at, length): &(Addr, u8)| at.0 < addr.0 + u64::from(size) && addr.0 < at.0 + u64::from(*length);
+        self.unlinked.iter().any(overlaps)
+    }
+
     fn place_of(&self, source: Source) -> u32 {
         match source {
             Source::Initial => 0,
@@ -310,11 +349,24 @@ impl<M: Machine> Follower<M> {
             let Some(location) = place(&self.events[n].op).and_then(|place| self.locations.get(&place)) else {
                 continue;
             };
+            if place(&self.events[n].op).is_some_and(|at| self.is_written_without_a_link(at, location.size)) {
+                continue;
+            }
             let before = location.writes.iter().copied().take_while(|&write| write < n);
             let newest = before.max_by_key(|&write| self.events[write].link.place);
             self.events[n].missed = newest.filter(|&write| self.events[write].link.place > read);
         }
     }
+}
+
+/// Whether a schedule leaves open what a plain access reads and which writes it overwrites.
+fn has_no_link(access: &Access, link: Link) -> bool {
+    let simple = matches!(access.kind, AccessKind::Load | AccessKind::Store { .. });
+    simple && !access.order.is_atomic() && !access.may_wait() && link == Link::default()
+}
+
+fn ends_at(access: &Access) -> u64 {
+    access.addr.0 + u64::from(access.size)
 }
 
 /// The location that an Op is about.

@@ -3,6 +3,7 @@
 use selvedge_ir::{parse_module, verify_module};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
+use selvedge_machine::session::Limits;
 use selvedge_oracle::generate::{PROFILES, generate};
 use selvedge_oracle::lower::{Lowered, lower};
 use selvedge_oracle::{Class, Enumeration, Program, enumerate};
@@ -86,7 +87,8 @@ fn the_interpreter_has_the_same_classes() {
 #[test]
 fn the_engine_counts_the_classes_of_the_interpreter() {
     each_program(78_000, 750, |program, found, lowered| {
-        let options = Options { algorithm: Algorithm::Optimal, all: true, ..Options::default() };
+        let limits = Limits { all: true, ..Limits::default() };
+        let options = Options { algorithm: Algorithm::Optimal, limits, ..Options::default() };
         let explored = explore(interpreter(lowered), &options, &mut |_| {});
         let complete = found.classes.values().filter(|class| class.ending.complete).count() as u64;
         let blocked = found.classes.len() as u64 - complete;

@@ -13,6 +13,7 @@ use crate::table::table;
 use crate::update::Updates;
 use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{Status, Stop};
 use std::sync::Arc;
@@ -125,11 +126,11 @@ fn second(builder: &Builder, body: &Body, at: At, stats: &mut Stats, line: &mut 
 
 fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Line) -> Exploration {
     let started = Instant::now();
-    let mut limits = selvedge_trace::Options {
+    let mut limits = Limits {
         max_events: builder.max_branches,
         max_executions: builder.max_permutations.map(|n| n as u64),
         time,
-        ..selvedge_trace::Options::default()
+        ..Limits::default()
     };
     runtime::shared(|shared| {
         // What was found out in another pass need not hold in this one.
@@ -142,8 +143,9 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         let machine = RustMachine::new(Arc::clone(body));
         let result = match builder.engine {
             Engine::Trace => {
-                let reductions = selvedge_trace::Reductions::ALL;
-                selvedge_trace::explore_with(machine, &selvedge_trace::Options { reductions, ..limits.clone() }, line)
+                let (reductions, limits) = (selvedge_trace::Reductions::ALL, limits.clone());
+                let options = selvedge_trace::Options { reductions, limits, ..selvedge_trace::Options::default() };
+                selvedge_trace::explore_with(machine, &options, line)
             }
             Engine::Graph => {
                 let (model, limits) = (builder.memory_model, limits.clone());

@@ -1,7 +1,7 @@
 //! How far an exploration is: a line on a terminal, if it takes longer than a second.
 
+use selvedge_machine::session::Observer;
 use selvedge_machine::verdict::Progress;
-use selvedge_trace::Observer;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 

@@ -18,6 +18,7 @@ use crate::action::overlap;
 use crate::trace::{EventId, Trace};
 use rustc_hash::FxHashSet;
 use selvedge_ir::{EntityRef, Order};
+use selvedge_machine::stop::NOT_ATOMIC;
 use selvedge_machine::{Access, AccessKind, Done, Machine, Op, Sc, SourceSpan, Violation, ViolationKind};
 use smallvec::SmallVec;
 
@@ -225,9 +226,6 @@ fn newest_writes(trace: &Trace, e: EventId, access: &Access) -> SmallVec<[EventI
     }
     sources
 }
-
-/// What is said of a race if one of the accesses is volatile.
-pub const NOT_ATOMIC: &str = "; `volatile` does not make an access atomic";
 
 /// The violation that a data race is. Goes back to each of the two accesses to see where it stands in the source, and
 /// returns to where it was.

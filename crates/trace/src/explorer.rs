@@ -19,22 +19,22 @@
 //!    wakeup sequence the alternative is the one of the execution that the sequence came from, and the others come from
 //!    the executions with the other alternatives.
 
-use crate::Algorithm;
 use crate::action::{ANY, Action, Footprint, footprint};
 use crate::blocking_race::{Waiter, blocking_races};
 use crate::data_race::DataRaces;
 use crate::ending::conclude;
 use crate::lazy_order::{Locations, reversed_observed};
 use crate::reversal::{reversed, touches_more};
-use crate::session::{Over, Session};
 use crate::settled::Settled;
 use crate::source_set::initials;
 use crate::spin::{depends_on_the_order, would_try_again};
 use crate::trace::{EventId, Race, Trace};
 use crate::wakeup_tree::{Node, WakeupTree};
 use crate::weak_initials::{Fate, Initial, Sleeper, redundant, weak_initial};
+use crate::{Algorithm, Options};
 use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::Schedule;
+use selvedge_machine::session::{Over, Session};
 use selvedge_machine::verdict::Progress;
 use selvedge_machine::{Access, Machine, Op, Sc, Status, Stop, ThreadId};
 
@@ -78,16 +78,16 @@ pub struct Explorer<'a, 'b, M> {
 
 impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// An exploration that has not begun.
-    pub fn new(sc: &'a mut Sc<M>, session: &'a mut Session<'b>) -> Explorer<'a, 'b, M> {
+    pub fn new(sc: &'a mut Sc<M>, options: &Options, session: &'a mut Session<'b>) -> Explorer<'a, 'b, M> {
         let mut tree = WakeupTree::default();
         let root = tree.make(no_action());
         let mut trace = Trace::default();
         trace.reserve_threads(sc.machine.thread_limit().max(1));
-        trace.check_chains = session.options.check_invariants;
-        trace.dependence.ifaa = session.options.reductions.ifaa;
-        trace.dependence.observers = session.options.reductions.observers;
+        trace.check_chains = options.limits.check_invariants;
+        trace.dependence.ifaa = options.reductions.ifaa;
+        trace.dependence.observers = options.reductions.observers;
         Explorer {
-            optimal: session.options.algorithm == Algorithm::Optimal,
+            optimal: options.algorithm == Algorithm::Optimal,
             sc,
             session,
             trace,
@@ -193,7 +193,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     fn advance(&mut self, child: Node) -> Result<(), Over> {
         let Action { thread, mut choice, .. } = *self.tree.action(child);
         debug_assert!(self.sc.enabled(thread), "a branch of a wakeup tree can be executed: {thread}");
-        if self.trace.len() >= self.session.options.max_events {
+        if self.trace.len() >= self.session.limits.max_events {
             return self.session.too_long(&self.sc.machine, thread);
         }
         if choice == ANY {
@@ -311,7 +311,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     }
 
     fn find_data_race(&mut self) -> Result<(), Over> {
-        if !self.session.options.data_races || !self.trace.has_plain_accesses() {
+        if !self.session.limits.data_races || !self.trace.has_plain_accesses() {
             return Ok(());
         }
         self.data_races.find(&self.trace);
@@ -336,7 +336,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         for n in 0..self.trace.races().len() {
             match self.trace.races()[n] {
                 Race::NonBlocking(e, e2) if self.settled.holds(&self.trace, n, e, self.optimal) => {
-                    debug_assert!(!self.session.options.check_invariants || self.is_covered(e, e2, &mut v));
+                    debug_assert!(!self.session.limits.check_invariants || self.is_covered(e, e2, &mut v));
                 }
                 Race::NonBlocking(e, e2) => self.reverse(n, e, e2, &mut v),
                 Race::Observed(e, e2, observer) => {

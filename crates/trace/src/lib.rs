@@ -17,7 +17,6 @@
 //! | `data_race.rs` | data races on plain accesses |
 //! | `spin.rs` | threads that spin |
 //! | `ending.rs` | what a maximal execution means |
-//! | `session.rs` | results and limits |
 
 pub mod action;
 pub mod blocking_race;
@@ -28,7 +27,6 @@ pub mod explorer;
 pub mod lazy_order;
 pub mod naive;
 pub mod reversal;
-pub mod session;
 pub mod settled;
 pub mod source_set;
 pub mod spin;
@@ -36,14 +34,9 @@ pub mod trace;
 pub mod wakeup_tree;
 pub mod weak_initials;
 
-pub use session::Observer;
-
+use selvedge_machine::session::{Ending, Limits, Observer, Session};
 use selvedge_machine::verdict::{Exploration, Progress};
 use selvedge_machine::{Machine, Sc};
-use session::Session;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// How interleavings are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -74,45 +67,14 @@ impl Reductions {
 }
 
 /// What to explore, and when to stop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// How interleavings are chosen.
     pub algorithm: Algorithm,
-    /// An exploration ends, and says so, when an execution has more steps than this.
-    pub max_events: usize,
-    /// Stop after this many executions.
-    pub max_executions: Option<u64>,
-    /// Stop after this time.
-    pub time: Option<Duration>,
-    /// Stop when this becomes true.
-    pub interrupt: Option<Arc<AtomicBool>>,
-    /// Go on after the first violation and collect distinct ones.
-    pub all: bool,
-    /// Report data races on plain accesses.
-    pub data_races: bool,
-    /// Report deadlocks as violations.
-    pub deadlocks: bool,
     /// Reductions of the conflict relation.
     pub reductions: Reductions,
-    /// Compare fast versions with plain ones while running; slow, for tests.
-    pub check_invariants: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            algorithm: Algorithm::Optimal,
-            max_events: 10_000,
-            max_executions: None,
-            time: None,
-            interrupt: None,
-            all: false,
-            data_races: true,
-            deadlocks: true,
-            reductions: Reductions::NONE,
-            check_invariants: false,
-        }
-    }
+    /// When to stop, and what counts as a violation.
+    pub limits: Limits,
 }
 
 struct OnProgress<'a>(&'a mut dyn FnMut(&Progress));
@@ -130,13 +92,13 @@ pub fn explore<M: Machine>(machine: M, options: &Options, progress: &mut dyn FnM
 
 /// Explores a program under sequential consistency and tells an observer about it.
 pub fn explore_with<M: Machine>(machine: M, options: &Options, observer: &mut dyn Observer) -> Exploration {
-    let mut session = Session::new(options, observer);
+    let mut session = Session::new(&options.limits, observer);
     let mut sc = match Sc::start(machine) {
         Ok(sc) => sc,
         Err((stop, _)) => {
             let bounded = matches!(stop, selvedge_machine::Stop::Bound(_));
             if session.stopped(stop, Default::default).is_ok() {
-                let ending = if bounded { session::Ending::Blocked } else { session::Ending::Complete };
+                let ending = if bounded { Ending::Blocked } else { Ending::Complete };
                 let _ = session.ended(ending, 0);
             }
             return session.result;
@@ -145,7 +107,7 @@ pub fn explore_with<M: Machine>(machine: M, options: &Options, observer: &mut dy
     // An early end is noted in the result.
     let _ = match options.algorithm {
         Algorithm::Naive => naive::explore_naive(&mut sc, &mut session),
-        Algorithm::Source | Algorithm::Optimal => explorer::Explorer::new(&mut sc, &mut session).run(),
+        Algorithm::Source | Algorithm::Optimal => explorer::Explorer::new(&mut sc, options, &mut session).run(),
     };
     session.result
 }

@@ -4,8 +4,8 @@
 //! alternative is tried. It serves small programs, comparisons, and doubts.
 
 use crate::ending::conclude;
-use crate::session::{Over, Session};
 use selvedge_machine::schedule::Schedule;
+use selvedge_machine::session::{Over, Session};
 use selvedge_machine::verdict::Progress;
 use selvedge_machine::{Done, Machine, Op, Sc, Stop, ThreadId};
 
@@ -28,7 +28,7 @@ pub fn explore_naive<M: Machine>(sc: &mut Sc<M>, session: &mut Session<'_>) -> R
                 session.observer.execution(&path);
             }
             session.ended(ending, path.len())?;
-        } else if path.len() >= session.options.max_events {
+        } else if path.len() >= session.limits.max_events {
             return session.too_long(&sc.machine, path[path.len() - 1].0);
         }
         width.push(options.len().max(1));

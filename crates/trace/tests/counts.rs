@@ -1,15 +1,20 @@
 //! Programs whose number of Mazurkiewicz traces is known by a formula, under every algorithm.
 
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::Exploration;
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
 use selvedge_trace::{Algorithm, Options, Reductions, explore};
 use std::fmt::Write;
 
+fn limits() -> Limits {
+    Limits { all: true, check_invariants: true, ..Limits::default() }
+}
+
 fn run(text: &str, algorithm: Algorithm) -> Exploration {
     let program: Program = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     let machine = LitmusMachine::new(program).expect("the program is valid");
-    let options = Options { algorithm, all: true, check_invariants: true, ..Options::default() };
+    let options = Options { algorithm, limits: limits(), ..Options::default() };
     explore(machine, &options, &mut |_| {})
 }
 
@@ -106,7 +111,7 @@ fn all_interleavings_of_independent_threads() {
 fn reduced(text: &str, reductions: Reductions) -> (u64, u64) {
     let program: Program = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     let machine = LitmusMachine::new(program).expect("the program is valid");
-    let options = Options { reductions, all: true, check_invariants: true, ..Options::default() };
+    let options = Options { reductions, limits: limits(), ..Options::default() };
     let result = explore(machine, &options, &mut |_| {});
     assert_eq!(result.redundant, 0);
     (result.complete, result.blocked)

@@ -9,6 +9,7 @@ use selvedge_analysis::{Options as Passes, prepare_and_report};
 use selvedge_ir::{Module, parse_module};
 use selvedge_machine::ViolationKind;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::Exploration;
 use selvedge_trace::{Options, Reductions, explore};
 use std::collections::BTreeSet;
@@ -43,7 +44,8 @@ fn found(text: &str, treatment: Treatment, reductions: Reductions) -> Option<Fou
     let confirmed = reports.iter().filter(|report| report.outcome == Outcome::Confirmed).count();
     let options = InterpOptions { unroll: Some(UNROLL), dynamic_purity: dynamic, ..InterpOptions::default() };
     let machine = Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options { all: true, max_executions: Some(20_000), reductions, ..Options::default() };
+    let limits = Limits { all: true, max_executions: Some(20_000), ..Limits::default() };
+    let options = Options { reductions, limits, ..Options::default() };
     let explored = explore(machine, &options, &mut |_| {});
     assert_eq!(explored.unsupported, None, "{text}");
     explored.interruption.is_none().then(|| summary(&explored, confirmed))

@@ -1,17 +1,22 @@
 //! Work that is given to other workers and taken from them (`parallel.rs`).
 
+use super::granules::Place;
 use super::{Explorer, Frame, Habits};
 use crate::models::Model;
 use crate::parallel::{Crew, Parcel, same_threads, translation};
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Addr, Machine, ThreadId};
-use selvedge_trace::session::Over;
+use selvedge_machine::session::Over;
+use selvedge_machine::{Machine, ThreadId};
 
 impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// Explores together with others.
     pub(crate) fn join_crew(&mut self, crew: &'a Crew) {
         self.crew = Some(crew);
+        // Memory is cut into locations as it was when all this became known.
+        for place in crew.places() {
+            self.known_location(place);
+        }
     }
 
     /// Gives the oldest entry of the oldest graph away, unless it is the only one left.
@@ -34,7 +39,11 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         if !same_threads(&mut self.runner.machine, &threads) {
             return false;
         }
-        let Some(names) = translation(&places, |place| self.known_location(place)) else { return false };
+        let Some(names) = translation(&places, |place| self.known_location(place)) else {
+            // Memory is cut in another way there: both have to know of it.
+            self.restart = true;
+            return true;
+        };
         for (name, habits) in names.iter().zip(habits) {
             self.note(*name, |own| own.merge(habits));
         }
@@ -57,7 +66,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
 
     /// Explores alone until so many graphs have been visited since the last start: what is known of locations then, or
     /// nothing if it has come to an end.
-    pub(crate) fn run_for(&mut self, graphs: u64) -> Option<FxHashMap<Addr, Habits>> {
+    pub(crate) fn run_for(&mut self, graphs: u64) -> Option<FxHashMap<Place, Habits>> {
         self.budget = Some(graphs);
         // An early end is noted in the result.
         let _ = self.run();
@@ -67,8 +76,10 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         stopped.then(|| self.known_habits().collect())
     }
 
-    /// What is known of locations.
-    pub(crate) fn known_habits(&self) -> impl Iterator<Item = (Addr, Habits)> {
-        self.runner.places.iter().zip(&self.habits).map(|(&(addr, _), &habits)| (addr, habits))
+    /// What is known of locations that have not been cut.
+    pub(crate) fn known_habits(&self) -> impl Iterator<Item = (Place, Habits)> {
+        let all = self.runner.places.iter().zip(&self.habits).enumerate();
+        let is_there = |place: &Place, n: usize| self.locations.get(&place.0).is_some_and(|loc| loc.index() == n);
+        all.filter(move |&(n, (place, _))| is_there(place, n)).map(|(_, (&place, &habits))| (place, habits))
     }
 }

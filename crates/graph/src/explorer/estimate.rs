@@ -9,7 +9,7 @@
 use super::{Explorer, Go};
 use crate::models::Model;
 use selvedge_machine::Machine;
-use selvedge_trace::session::{Ending, Over};
+use selvedge_machine::session::{Ending, Over};
 use std::time::{Duration, Instant};
 
 /// An estimate of an exploration.

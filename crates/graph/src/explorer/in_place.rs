@@ -16,8 +16,8 @@ use crate::event::{EventId, INIT, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId};
-use selvedge_trace::session::Over;
 use smallvec::SmallVec;
 
 /// What the program does with a location, in any graph.
@@ -25,6 +25,10 @@ use smallvec::SmallVec;
 pub(crate) struct Habits {
     /// Some access to it is not atomic.
     pub plain: bool,
+    /// Some access to it is a part of one to several locations.
+    pub parts: bool,
+    /// Some access to it must not be cut into parts.
+    pub whole: bool,
     /// Some read of it waits for a condition.
     pub awaited: bool,
     /// So does some read-modify-write of it, and not to confirm a speculative read.
@@ -63,12 +67,14 @@ impl Habits {
 
     /// Whether stores are treated as exchanges: only if that makes reads be read again in place that otherwise could not.
     pub fn stores_as_exchanges(self) -> bool {
-        (self.awaited || self.speculative) && self.racing && !self.contended
+        (self.awaited || self.speculative) && self.racing && !self.unordered && !self.contended
     }
 
     /// Adds what others know.
     pub fn merge(&mut self, other: Habits) {
         self.plain |= other.plain;
+        self.whole |= other.whole;
+        self.parts |= other.parts;
         self.awaited |= other.awaited;
         self.unordered |= other.unordered;
         self.racing |= other.racing;
@@ -211,7 +217,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.catch_up()?;
         let mut choices = false;
         for r in waiting {
-            let request = self.pending_request(self.graph().event(r).thread);
+            let request = self.request_of(r);
             self.frame().graph.reread(r, write);
             let flags = self.value_has_changed(r, &request);
             match chosen {

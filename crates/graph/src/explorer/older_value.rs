@@ -16,8 +16,8 @@ use super::{Explorer, Go, Todo};
 use crate::event::EventId;
 use crate::models::Model;
 use crate::request::Request;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Access, Machine};
-use selvedge_trace::session::Over;
 use smallvec::SmallVec;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {

@@ -5,8 +5,8 @@ use crate::ending;
 use crate::event::{Event, EventId, Kind};
 use crate::models::Model;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Addr, Machine, Op, Stop, ThreadId, Unsupported};
-use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an event that is not an access.

@@ -1,5 +1,6 @@
 //! Reads: every write that a read may read from (line 15).
 
+use super::granules::Located;
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::models::Model;
@@ -7,8 +8,8 @@ use crate::request::{Flags, Request};
 use crate::{backward, ending, race, request};
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::ObjectKind;
-use selvedge_machine::{Access, AccessKind, Addr, Fault, Machine, Stop, ThreadId, Unsupported};
-use selvedge_trace::session::Over;
+use selvedge_machine::session::Over;
+use selvedge_machine::{AccessKind, Fault, Machine, ThreadId};
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an access, or the write of one whose read has been added (lines 11 to 24).
@@ -18,18 +19,24 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         {
             return self.write(thread, request, self.graph().event(last).loc, Some(last));
         }
-        let access = &request.access;
         if let Err(fault) = self.check(thread, request) {
-            let stop = self.runner.machine.fault(thread, access, fault);
+            let stop = self.runner.machine.fault(thread, &request.access, fault);
             return self.halt(thread, stop);
         }
         if request.is_condition() && thread.index() >= request::MAX_WAITING {
             return self.unsupported(thread, "condition variables and more than 32 threads");
         }
-        let loc = match self.location(thread, access) {
-            Ok(loc) => loc,
+        let part;
+        let (loc, request) = match self.locate(thread, request) {
+            Ok(Located::Whole(loc)) => (loc, request),
+            Ok(Located::Part(loc, narrowed)) => {
+                part = narrowed;
+                (loc, &part)
+            }
+            Ok(Located::Cut) => return Ok(Go::Back),
             Err(stop) => return self.stopped(stop).map(|()| Go::Back),
         };
+        let access = &request.access;
         let memory = self.runner.machine.memory();
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         graph.touch(loc, || {
@@ -39,7 +46,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
             (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
         });
-        if !request.reads() && !self.stores_as_exchanges(loc) {
+        if !request.reads() && !self.is_exchange(request, loc) {
             return self.write(thread, request, loc, None);
         }
         let go = self.read(thread, request, loc)?;
@@ -71,51 +78,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if writes && memory.object(id).kind == ObjectKind::Constant { Err(Fault::Constant(id)) } else { Ok(()) }
     }
 
-    /// The location that an access is to.
-    fn location(&mut self, thread: ThreadId, access: &Access) -> Result<LocId, Stop> {
-        if let Some(&loc) = self.locations.get(&access.addr) {
-            if self.runner.place(loc).1 == access.size {
-                return Ok(loc);
-            }
-            return Err(self.mixed(thread));
-        }
-        let near = (access.addr.0.saturating_sub(7)..access.addr.0 + u64::from(access.size)).map(Addr);
-        let overlaps = |addr: Addr| {
-            let loc = self.locations.get(&addr);
-            loc.is_some_and(|&loc| addr.0 + u64::from(self.runner.place(loc).1) > access.addr.0)
-        };
-        if near.into_iter().any(overlaps) {
-            return Err(self.mixed(thread));
-        }
-        Ok(self.new_location((access.addr, access.size)))
-    }
-
-    fn new_location(&mut self, place: (Addr, u8)) -> LocId {
-        let loc = LocId::new(self.runner.places.len());
-        self.runner.places.push(place);
-        self.habits.push(self.crew.map_or_else(Default::default, |crew| crew.habits(place.0)));
-        self.locations.insert(place.0, loc);
-        loc
-    }
-
-    /// The location of this address and size; none if there is one of another size.
-    pub(super) fn known_location(&mut self, place: (Addr, u8)) -> Option<LocId> {
-        match self.locations.get(&place.0) {
-            Some(&loc) => (self.runner.place(loc) == place).then_some(loc),
-            None => Some(self.new_location(place)),
-        }
-    }
-
-    fn mixed(&self, thread: ThreadId) -> Stop {
-        let site = self.runner.machine.site(thread);
-        let object = if site.object.is_empty() { "the same memory".to_owned() } else { site.object };
-        let feature = format!(
-            "accesses of different sizes to {object} under the graph engine \
-             (`--engine trace` can run them, under sequential consistency)"
-        );
-        Stop::Unsupported(Box::new(Unsupported { feature, place: site.span }))
-    }
-
     /// Adds a read (line 14), or the phantom read of a store that counts as an exchange.
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
@@ -134,6 +96,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             order: access.order,
             role: request.role,
             confirms: access.confirms,
+            part: request.part,
             composite: turn.is_some(),
             ..draft
         });
@@ -204,7 +167,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn read_from(&mut self, read: EventId, write: EventId, older: Option<EventId>) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
-        let request = self.pending_request(self.graph().event(read).thread);
+        let request = self.request_of(read);
         self.reads_from(read, &request, write);
         if !self.may_read_older(read, older) || !self.is_consistent(&[read]) {
             return Ok(Go::Back);
@@ -249,13 +212,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
         let event = *graph.event(e);
         let access = &request.access;
-        if event.rf == INIT && graph.location(event.loc).uninitialised && !access.raw {
+        // Of an access to several granules, all have to be unwritten; it is looked at when the last one is read.
+        let unwritten = |r: EventId| graph.event(r).rf == INIT && graph.location(graph.event(r).loc).uninitialised;
+        if event.rf == INIT && !access.raw && !event.is_unfinished() && graph.parts_of(e).iter().all(|&r| unwritten(r))
+        {
             graph.set_flags(e, event.exclusive, false, event.order);
             let id = self.runner.machine.memory().find(access.addr).expect("the access was checked");
             let stop = self.runner.machine.fault(event.thread, access, Fault::Uninitialised(id));
             return self.halt(event.thread, stop);
         }
-        if !event.exclusive && !event.blocked {
+        if !event.exclusive && !event.blocked && !event.is_unfinished() {
             graph.executed.push(e);
         }
         Ok(Go::On)
@@ -273,12 +239,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Looks for a data race of an access.
     pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
-        if !self.options.limits.data_races {
-            return Ok(());
-        }
         let graph = &self.frames.last().expect("there is a graph").graph;
         let event = graph.event(e);
         let habits = &mut self.habits[event.loc.index()];
+        habits.parts |= event.part.is_some();
+        if !self.options.limits.data_races {
+            // An access in several parts has a meaning only if it does not race.
+            let races = habits.parts && race::race_of(graph, e).is_some();
+            return if races { self.stopped(self.mixed(event.thread)) } else { Ok(()) };
+        }
         let addr = self.runner.place(event.loc).0;
         if let Some(owner) = race::race_with_owner(graph, e, addr, self.runner.machine.memory()) {
             let stop = ending::race_with_owner(&mut self.runner, graph, owner, e);

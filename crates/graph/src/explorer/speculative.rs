@@ -17,8 +17,8 @@ use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::{EntityRef, Speculation};
+use selvedge_machine::session::Over;
 use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId, truncate};
-use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether speculative reads of a location are treated as such.
@@ -137,7 +137,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     ) -> Result<Go, Over> {
         self.cut_behind(read);
         self.catch_up()?;
-        let request = self.pending_request(self.graph().event(read).thread);
+        let request = self.request_of(read);
         self.reads_from(read, &request, write);
         if !self.is_consistent(&[read]) {
             return Ok(Go::Back);

@@ -17,18 +17,21 @@
 use super::Explorer;
 use crate::event::LocId;
 use crate::models::Model;
+use crate::request::Request;
 use selvedge_ir::EntityRef;
 use selvedge_machine::Machine;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
-    /// Whether stores to a location count as exchanges.
-    pub(super) fn stores_as_exchanges(&self, loc: LocId) -> bool {
-        self.options.reductions.in_place && self.habits[loc.index()].stores_as_exchanges()
+    /// Whether a store to a location counts as an exchange.
+    pub(super) fn is_exchange(&self, request: &Request, loc: LocId) -> bool {
+        let exchanges = self.options.reductions.in_place && self.habits[loc.index()].stores_as_exchanges();
+        exchanges && request.part.is_none()
     }
 
-    /// Notes that a write is not ordered after the coherence-last one by program order and reads-from (line 21).
-    pub(super) fn note_unordered(&mut self, loc: LocId) {
-        self.note(loc, |habits| match Mo::STORES_AS_EXCHANGES {
+    /// Notes that a write is not ordered after the coherence-last one by program order and reads-from (line 21). A store to
+    /// several granules, which is plain, does not become several exchanges: it has a data race.
+    pub(super) fn note_unordered(&mut self, loc: LocId, request: &Request) {
+        self.note(loc, |habits| match Mo::STORES_AS_EXCHANGES && request.part.is_none() {
             true => habits.racing = true,
             false => habits.unordered = true,
         });

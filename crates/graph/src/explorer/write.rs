@@ -6,8 +6,8 @@ use crate::event::{BOTTOM, Event, EventId, Kind, LocId, Turn};
 use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::Over;
 use selvedge_machine::{Machine, ThreadId};
-use selvedge_trace::session::Over;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds a write (line 20). An exclusive one stands directly behind what its read, be it a phantom one, reads from.
@@ -27,13 +27,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let (order, role) = (request.access.order, request.role);
         let draft = graph.draft(thread, Kind::Write);
         let locked = exclusive && request.reads();
-        let e = graph.add(Event { loc, value, exclusive, locked, order, role, ..draft });
+        let e = graph.add(Event { loc, value, exclusive, locked, order, role, part: request.part, ..draft });
         let rival = source.and_then(|source| graph.successor_rmw(loc, source));
         // Two read-modify-writes of one value: only a revisit of the other one makes sense.
         let limit = rival.filter(|&rival| rival != e).map(|rival| graph.event(rival).pred);
         if limit.is_none() {
             if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
-                self.note_unordered(loc);
+                self.note_unordered(loc, request);
                 if self.restart {
                     return Ok(Go::Back);
                 }
@@ -80,7 +80,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn signal_another(&mut self, e: EventId, choice: u64) -> Result<Go, Over> {
         let Event { thread, pred, .. } = *self.graph().event(e);
         self.catch_up()?;
-        let request = self.pending_request(thread);
+        let request = self.request_of(e);
         let graph = &mut self.frame().graph;
         let value = request.written(thread, graph.event(pred).value, choice).expect("a signal that wakes writes");
         graph.set_written(e, value, choice);
@@ -92,8 +92,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// What follows from a write that has found its place.
     pub(super) fn written(&mut self, e: EventId, chosen: Option<(EventId, EventId)>) -> Result<Go, Over> {
         self.check_race(e)?;
-        self.frame().graph.executed.push(e);
-        let loc = self.graph().event(e).loc;
+        let graph = &mut self.frame().graph;
+        if !graph.event(e).is_unfinished() {
+            graph.executed.push(e);
+        }
+        let loc = graph.event(e).loc;
         if self.in_place(loc) { self.read_again(e, loc, chosen) } else { Ok(Go::On) }
     }
 
@@ -121,7 +124,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let go = self.written(write, None)?;
         let Some(read) = revisited else { return Ok(go) };
         self.catch_up()?;
-        let request = self.pending_request(self.graph().event(read).thread);
+        let request = self.request_of(read);
         self.has_read(read, &request)
     }
 
@@ -145,7 +148,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for n in 0..self.waiting.len() {
             let waiting = self.waiting[n];
             if self.graph().event(waiting).rf != BOTTOM {
-                let request = self.pending_request(self.graph().event(waiting).thread);
+                let request = self.request_of(waiting);
                 let flags = self.value_has_changed(waiting, &request);
                 debug_assert!(flags.blocked, "a read that was read again in place has waited before");
             }
@@ -158,7 +161,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.cut_behind(write);
         let (read, write) = self.make_frame(read, write)?;
         self.note_news(write, None);
-        let request = self.pending_request(self.graph().event(read).thread);
+        let request = self.request_of(read);
         self.reads_from(read, &request, write);
         let graph = &mut self.frame().graph;
         let Event { loc, exclusive, pred, .. } = *graph.event(write);

@@ -15,7 +15,7 @@ pub mod rc11;
 pub mod sc;
 pub mod tso;
 
-use crate::event::{Event, EventId, Kind};
+use crate::event::{Event, EventId, Kind, LocId};
 use crate::graph::Graph;
 
 /// A memory model that is porf-acyclic, prefix-closed and extensible.
@@ -39,6 +39,8 @@ pub struct Scratch {
     marks: Vec<u32>,
     generation: u32,
     stack: Vec<EventId>,
+    /// By location, the search in which it was come to last, and the last place of the coherence order that was.
+    reached: Vec<(u32, u32)>,
     /// For `psc.rs`.
     pub psc: psc::PscScratch,
 }
@@ -63,6 +65,22 @@ impl Scratch {
         }
     }
 
+    /// Notes that the search has come to a place of the coherence order of a location; says which place was the last
+    /// before, 0 if there was none.
+    fn reach(&mut self, loc: LocId, position: u32) -> u32 {
+        use selvedge_ir::EntityRef;
+        if self.reached.len() <= loc.index() {
+            self.reached.resize(loc.index() + 1, (0, 0));
+        }
+        let (generation, last) = &mut self.reached[loc.index()];
+        if *generation != self.generation {
+            (*generation, *last) = (self.generation, 0);
+        }
+        let before = *last;
+        *last = before.max(position);
+        before
+    }
+
     #[inline]
     fn visited(&self, e: EventId) -> bool {
         use selvedge_ir::EntityRef;
@@ -77,6 +95,9 @@ impl Scratch {
 }
 
 /// Visits what comes before an event by co and fr, and by rf if it counts. What phantom reads read says no more than co.
+///
+/// All older writes of a location, and the reads of these, come before a write: they are visited when the first write is come
+/// to, and then no more, so that a search takes no longer than there are events and edges of program order.
 fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) -> bool, scratch: &mut Scratch) {
     let event = graph.event(x);
     match event.kind {
@@ -84,10 +105,17 @@ fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) 
         Kind::Read if event.rf.is_event() && rf_counts(event, event.rf) => scratch.visit(event.rf),
         Kind::Write => {
             let location = graph.location(event.loc);
-            let previous = location.write_at(event.co - 1);
-            scratch.visit(previous);
+            let known = scratch.reach(event.loc, event.co);
+            if known >= event.co {
+                return;
+            }
+            for position in known..event.co {
+                scratch.visit(location.write_at(position));
+            }
             for &r in &location.reads {
-                if graph.event(r).rf == previous && !graph.event(r).phantom {
+                let read = graph.event(r);
+                let position = graph.position_of(read.rf);
+                if (known..event.co).contains(&position) && !read.phantom && !read.reads_nothing() {
                     scratch.visit(r);
                 }
             }
@@ -100,7 +128,7 @@ fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) 
 /// the order of a row of clocks.
 fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
     let event = graph.event(e);
-    if !event.pred.is_event() {
+    if !event.pred.is_event() || graph.newest(event.loc) == 0 {
         return 0;
     }
     use selvedge_ir::EntityRef;

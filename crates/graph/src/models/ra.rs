@@ -21,6 +21,6 @@ impl Model for Ra {
     }
 
     fn consistent(graph: &Graph, changed: &[EventId], scratch: &mut Scratch) -> bool {
-        psc::is_acyclic(graph, PORF, Strength::Fences, changed, &mut scratch.psc)
+        psc::is_acyclic(graph, PORF, Strength::Fences, changed, scratch)
     }
 }

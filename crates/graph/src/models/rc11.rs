@@ -20,6 +20,6 @@ impl Model for Rc11 {
     }
 
     fn consistent(graph: &Graph, changed: &[EventId], scratch: &mut Scratch) -> bool {
-        psc::is_acyclic(graph, HB, Strength::All, changed, &mut scratch.psc)
+        psc::is_acyclic(graph, HB, Strength::All, changed, scratch)
     }
 }

@@ -17,13 +17,17 @@ impl Model for Tso {
     const STORES_AS_EXCHANGES: bool = true;
 
     fn lower_bound(graph: &Graph, e: EventId, scratch: &mut Scratch) -> u32 {
+        let own = per_location(graph, e);
+        if own == graph.newest(graph.event(e).loc) {
+            return own;
+        }
         scratch.start(graph);
         preserved(graph, e, scratch);
         while let Some(x) = scratch.stack.pop() {
             preserved(graph, x, scratch);
             communication(graph, x, |read, write| graph.event(write).thread != read.thread, scratch);
         }
-        scratch.last_visited(graph, e).max(per_location(graph, e))
+        scratch.last_visited(graph, e).max(own)
     }
 
     fn consistent(_: &Graph, _: &[EventId], _: &mut Scratch) -> bool {
@@ -31,12 +35,13 @@ impl Model for Tso {
     }
 }
 
-/// The last place of the coherence order that the thread itself has written or read (acyclic(po-loc ∪ ...)).
+/// The last place of the coherence order that the thread itself has written or read (acyclic(po-loc ∪ ...)): that of its
+/// last access to the location, since the same holds for that one.
 fn per_location(graph: &Graph, e: EventId) -> u32 {
     let event = graph.event(e);
     let own = &graph.thread(event.thread)[..event.index as usize - 1];
-    let same = own.iter().filter(|&&x| graph.event(x).is_access() && graph.event(x).loc == event.loc);
-    same.map(|&x| graph.position(x)).max().unwrap_or(0)
+    let last = own.iter().rev().find(|&&x| graph.event(x).is_access() && graph.event(x).loc == event.loc);
+    last.map_or(0, |&x| graph.position(x))
 }
 
 /// A write that a later read may overtake.

@@ -1,37 +1,14 @@
 //! Under sequential consistency, programs with condition variables end in the same ways as by every interleaving.
 
-use crate::common;
+use crate::common::{self, End, ends_with};
 
-use selvedge_graph::event::Kind;
 use selvedge_graph::{Full, MemoryModel, Reductions};
-use selvedge_machine::{Addr, Machine};
-use selvedge_oracle::enumerate::FinalState;
+use selvedge_machine::Addr;
 use selvedge_oracle::generate::{generate, profile};
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
 use selvedge_oracle::shrink::shrink;
-use selvedge_trace::session::Ending;
 use std::collections::BTreeSet;
-
-/// What the threads have computed in the end, and whether some of them wait.
-type End = (bool, Vec<u64>);
-
-/// Runs the events of a graph once more on a machine of its own.
-fn ends_with(program: &Program, full: &Full<'_>) -> End {
-    let mut machine = LitmusMachine::new(program.clone()).expect("the program is valid");
-    let _ = machine.start();
-    for &e in &full.graph.executed {
-        let event = full.graph.event(e);
-        let old = if event.is_rmw_write() { full.graph.event(event.pred).value } else { event.value };
-        let outcome = match event.kind {
-            Kind::Read | Kind::Write => selvedge_graph::request::outcome(event.role, event.thread, old),
-            Kind::Choose => event.value,
-            _ => 0,
-        };
-        let _ = machine.resume(event.thread, outcome);
-    }
-    (full.ending == Ending::Complete, machine.final_threads())
-}
 
 fn compare(program: &Program, reductions: Reductions) -> Result<(), String> {
     let machine = LitmusMachine::new(program.clone()).expect("the program is valid");

@@ -5,3 +5,4 @@ mod conditions;
 mod families;
 mod optimal_dpor;
 mod oracle;
+mod sizes;

@@ -6,6 +6,7 @@
 use crate::common::programs::{BUSY, program};
 use crate::common::{Quiet, number, options};
 use selvedge_graph::{MemoryModel, Reductions};
+use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::Exploration;
 use selvedge_oracle::LitmusMachine;
 use selvedge_oracle::generate::{Rng, generate, profile};
@@ -25,8 +26,8 @@ fn trust(program: &Program) -> Exploration {
 
 fn optimal_dpor(program: &Program) -> Exploration {
     let reductions = selvedge_trace::Reductions::NONE;
-    let max_executions = Some(2 * MOST);
-    let options = selvedge_trace::Options { all: true, reductions, max_executions, ..Default::default() };
+    let limits = Limits { all: true, max_executions: Some(2 * MOST), ..Limits::default() };
+    let options = selvedge_trace::Options { reductions, limits, ..Default::default() };
     let machine = LitmusMachine::new(program.clone()).expect("the program is valid");
     selvedge_trace::explore_with(machine, &options, &mut Quiet)
 }

@@ -214,11 +214,14 @@ impl Builder<'_> {
         }
         let mut todo = vec![start];
         let mut done = Vec::new();
+        let mut stays = false;
         while let Some(mut path) = todo.pop() {
             while path.ending == Ending::Running {
                 self.run(&mut path, &mut todo)?;
             }
             if path.guard.iter().any(|&g| self.terms.is_false(g)) {
+                // An assumption that never holds is no transition, and yet the thread may wait there.
+                stays |= path.may_block;
                 continue;
             }
             let mut guard = std::mem::take(&mut path.guard);
@@ -233,6 +236,7 @@ impl Builder<'_> {
                 ));
             }
         }
+        done.iter_mut().for_each(|path| path.may_block |= stays);
         // The way that the source has first, first.
         done.reverse();
         Ok(done)

@@ -156,7 +156,7 @@ fn statement(kind: &Kind, rng: &mut Rng, vars: usize, depth: usize, out: &mut Ve
         let count = 1 + rng.below(2);
         statements(kind, rng, vars, count, depth + 1)
     };
-    match rng.below(24) {
+    match rng.below(26) {
         0..4 => out.push(Stmt::Store(var, value(rng))),
         4..6 => out.push(Stmt::Load(reg, var)),
         6 => out.push(Stmt::Add(var, 1 + rng.below(2) as u32)),
@@ -198,6 +198,17 @@ fn statement(kind: &Kind, rng: &mut Rng, vars: usize, depth: usize, out: &mut Ve
             }
             body.push(Stmt::Store(rng.below(vars), value(rng)));
             out.push(Stmt::Atomic(body));
+        }
+        // Two ways to the same place, one of which has touched what is written next.
+        24 if depth < 2 && vars > 1 => {
+            let other = (var + 1) % vars;
+            let mut ways = [vec![Stmt::Store(var, value(rng))], vec![Stmt::Store(other, value(rng))]];
+            if rng.percent(50) {
+                ways.swap(0, 1);
+            }
+            let [yes, no] = ways;
+            out.push(if kind.inputs { Stmt::Input(reg) } else { Stmt::Load(reg, var) });
+            out.extend([Stmt::If(test(rng, reg), yes, no), Stmt::Store(var, value(rng))]);
         }
         _ => out.push(Stmt::Store(var, value(rng))),
     }

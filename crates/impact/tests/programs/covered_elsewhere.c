@@ -26,5 +26,6 @@ int main(void) {
     pthread_create(&threads[1], 0, writer, 0);
     pthread_join(threads[0], 0);
     pthread_join(threads[1], 0);
+    assert(z <= 1);
     return 0;
 }

@@ -1,9 +1,10 @@
 //! The trace engine as the oracle sees it.
 
 use selvedge_machine::ThreadId;
+use selvedge_machine::session::{Limits, Observer};
 use selvedge_oracle::LitmusMachine;
 use selvedge_oracle::check::{Explored, Mode, Reduction};
-use selvedge_trace::{Algorithm, Observer, Options, Reductions, explore_with};
+use selvedge_trace::{Algorithm, Options, Reductions, explore_with};
 
 #[derive(Default)]
 struct Recorder {
@@ -33,11 +34,8 @@ pub fn engine(machine: LitmusMachine, mode: Mode, max_executions: u64) -> Explor
     };
     let options = Options {
         algorithm,
-        all: true,
         reductions: Reductions { ifaa: mode.relaxation.ifaa, observers: mode.relaxation.observers },
-        check_invariants: true,
-        max_executions: Some(max_executions),
-        ..Options::default()
+        limits: Limits { all: true, check_invariants: true, max_executions: Some(max_executions), ..Limits::default() },
     };
     let mut recorder = Recorder::default();
     let result = explore_with(machine, &options, &mut recorder);

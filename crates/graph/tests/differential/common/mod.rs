@@ -6,13 +6,13 @@ pub mod random;
 use selvedge_graph::event::{EventId, Kind};
 use selvedge_graph::{Full, MemoryModel, Options, Reductions};
 use selvedge_ir::EntityRef;
+use selvedge_machine::session::{self, Ending, Observer};
 use selvedge_machine::verdict::Exploration;
-use selvedge_machine::{Addr, ThreadId, ViolationKind};
+use selvedge_machine::{Addr, Machine, ThreadId, ViolationKind};
 use selvedge_oracle::axiomatic::{self, Blocking, Entry, EventRef, GraphKey, Limits, Model, Source};
+use selvedge_oracle::enumerate::FinalState;
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
-use selvedge_trace::Observer;
-use selvedge_trace::session::Ending;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,12 +44,8 @@ pub struct Explored {
 }
 
 pub fn options(model: MemoryModel, reductions: Reductions) -> Options {
-    let limits = selvedge_trace::Options {
-        all: true,
-        check_invariants: true,
-        max_executions: Some(200_000),
-        ..Default::default()
-    };
+    let limits =
+        session::Limits { all: true, check_invariants: true, max_executions: Some(200_000), ..Default::default() };
     Options { model, reductions, limits }
 }
 
@@ -110,6 +106,37 @@ fn key(full: &Full<'_>) -> GraphKey {
     let co = graph.locations().filter(|&loc| !graph.location(loc).co.is_empty());
     let co = co.map(|loc| (full.place(loc).0, graph.location(loc).co.iter().map(|&w| name(w)).collect()));
     GraphKey::new(threads, co.collect())
+}
+
+/// What the threads have computed in the end, and whether all of them have ended.
+pub type End = (bool, Vec<u64>);
+
+/// Runs the events of a graph once more on a machine of its own.
+pub fn ends_with(program: &Program, full: &Full<'_>) -> End {
+    let mut machine = LitmusMachine::new(program.clone()).expect("the program is valid");
+    let _ = machine.start();
+    for &e in &full.graph.executed {
+        let event = full.graph.event(e);
+        let old = if event.is_rmw_write() { full.graph.event(event.pred).value } else { whole(full, e) };
+        let outcome = match event.kind {
+            Kind::Read | Kind::Write => selvedge_graph::request::outcome(event.role, event.thread, old),
+            Kind::Choose => event.value,
+            _ => 0,
+        };
+        let _ = machine.resume(event.thread, outcome);
+    }
+    (full.ending == Ending::Complete, machine.final_threads())
+}
+
+/// What an access, or all parts of it together, have read or written.
+pub fn whole(full: &Full<'_>, e: EventId) -> u64 {
+    let at = |part: EventId| full.place(full.graph.event(part).loc).0.0;
+    let parts = full.graph.parts_of(e);
+    let bytes = |&part: &EventId| match full.graph.event(part).part {
+        Some(_) => full.graph.event(part).value << (8 * (at(part) - at(parts[0]))),
+        None => full.graph.event(part).value,
+    };
+    parts.iter().map(bytes).fold(0, |value, bytes| value | bytes)
 }
 
 /// How much is reduced: the columns of the paper's tables, and one more.

@@ -1,12 +1,48 @@
-//! What an exploration has found so far, and whether it should go on.
+//! What an exploration has found so far, and whether it should go on; the same for every engine.
 
-use crate::Options;
+use crate::schedule::Schedule;
+use crate::verdict::{Exploration, Found, Interruption, Progress};
+use crate::{Bound, BoundKind, Machine, SourceSpan, Stop, ThreadId, Violation, ViolationKind};
 use rustc_hash::FxHashSet;
-use selvedge_machine::schedule::Schedule;
-use selvedge_machine::verdict::{Exploration, Found, Interruption, Progress};
-use selvedge_machine::{Bound, BoundKind, Machine, SourceSpan, Stop, ThreadId, Violation, ViolationKind};
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// When to stop, and what counts as a violation.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// An exploration ends, and says so, when an execution has more steps than this.
+    pub max_events: usize,
+    /// Stop after this many executions.
+    pub max_executions: Option<u64>,
+    /// Stop after this time.
+    pub time: Option<Duration>,
+    /// Stop when this becomes true.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Go on after the first violation and collect distinct ones.
+    pub all: bool,
+    /// Report data races on plain accesses.
+    pub data_races: bool,
+    /// Report deadlocks as violations.
+    pub deadlocks: bool,
+    /// Compare fast versions with plain ones while running; slow, for tests.
+    pub check_invariants: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_events: 10_000,
+            max_executions: None,
+            time: None,
+            interrupt: None,
+            all: false,
+            data_races: true,
+            deadlocks: true,
+            check_invariants: false,
+        }
+    }
+}
 
 /// Told about an exploration while it runs.
 pub trait Observer {
@@ -37,7 +73,7 @@ pub enum Ending {
 /// The results and limits of a running exploration.
 pub struct Session<'a> {
     /// What was asked for.
-    pub options: &'a Options,
+    pub limits: &'a Limits,
     /// Who is told.
     pub observer: &'a mut dyn Observer,
     /// What was found.
@@ -54,9 +90,9 @@ const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 impl<'a> Session<'a> {
     /// A session that starts now.
-    pub fn new(options: &'a Options, observer: &'a mut dyn Observer) -> Session<'a> {
+    pub fn new(limits: &'a Limits, observer: &'a mut dyn Observer) -> Session<'a> {
         Session {
-            options,
+            limits,
             observer,
             result: Exploration::default(),
             started: Instant::now(),
@@ -76,10 +112,10 @@ impl<'a> Session<'a> {
         self.countdown = STEPS_BETWEEN_CHECKS;
         let now = progress(&self.result);
         self.observer.progress(&now);
-        if self.options.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return self.interrupted(Interruption::User);
         }
-        if self.options.time.is_some_and(|limit| self.started.elapsed() >= limit) {
+        if self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit) {
             return self.interrupted(Interruption::Time);
         }
         Ok(())
@@ -99,7 +135,7 @@ impl<'a> Session<'a> {
         }
         self.result.longest = self.result.longest.max(length);
         let done = self.result.complete + self.result.blocked;
-        match self.options.max_executions {
+        match self.limits.max_executions {
             Some(limit) if done >= limit => self.interrupted(Interruption::MaxExecutions),
             _ => Ok(()),
         }
@@ -141,15 +177,15 @@ impl<'a> Session<'a> {
         if self.seen.insert((violation.kind, message, places)) {
             self.result.violations.push(Found { violation, schedule: schedule() });
         }
-        if self.options.all { Ok(()) } else { self.interrupted(Interruption::FirstViolation) }
+        if self.limits.all { Ok(()) } else { self.interrupted(Interruption::FirstViolation) }
     }
 
     /// Ends the exploration because an execution is longer than the bound: a loop may never end.
     pub fn too_long<M: Machine>(&mut self, machine: &M, thread: ThreadId) -> Result<(), Over> {
         let place = machine.site(thread).span;
         let name = machine.thread_name(thread);
-        let what = format!("executions to {} steps ({name} may never end)", self.options.max_events);
-        let kind = BoundKind::Execution { steps: self.options.max_events };
+        let what = format!("executions to {} steps ({name} may never end)", self.limits.max_events);
+        let kind = BoundKind::Execution { steps: self.limits.max_events };
         self.bounded(Bound { kind, what, place });
         self.interrupted(Interruption::MaxEvents)
     }
