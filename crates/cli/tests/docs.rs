@@ -25,7 +25,9 @@ fn known_options() -> BTreeSet<String> {
     let mut known: BTreeSet<String> = helps.iter().flat_map(|help| options(help)).collect();
     known.extend(options(&place.run(&["--help"]).out));
     // Options of `cargo` and `cargo xtask` that the documents mention too.
-    known.extend(["--release", "--with", "--seconds", "--seed", "--instructions", "--path"].map(str::to_owned));
+    known.extend(
+        ["--release", "--with", "--seconds", "--seed", "--instructions", "--path", "--test"].map(str::to_owned),
+    );
     known
 }
 

@@ -53,8 +53,10 @@ fn no_thread_is_left_out_and_nothing_deadlocks() {
             let counts = useful(&ended);
             assert_eq!(counts.len(), threads, "{name}");
             let (least, most) = (counts.iter().min().expect("threads"), counts.iter().max().expect("threads"));
-            // The second thread of the file system finds the block busy whenever it looks.
-            let turns = name == "filesystem_declared.c" || most - least <= 32;
+            // The second thread of the file system finds the block busy whenever it looks. With `--opt 2`, where the schedule
+            // leaves the choice, a thread keeps its turn for many rounds, and may get more of them; but all get some.
+            let in_turn = if level == "2" { *least > 5 } else { most - least <= 32 };
+            let turns = name == "filesystem_declared.c" || in_turn;
             assert!(*most > 5 && turns, "{name} {level} {counts:?}");
         }
     }
