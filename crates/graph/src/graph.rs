@@ -390,6 +390,11 @@ impl Graph {
         event.choice = other as u32;
     }
 
+    /// The number of the ways on which news can come to an attempt that was put off.
+    pub fn set_ways(&mut self, e: EventId, number: u32) {
+        self.events[e.index()].co = number;
+    }
+
     /// Moves the newest event, a write, to another place in coherence order.
     pub fn place(&mut self, write: EventId, position: u32) {
         let event = self.events[write.index()];

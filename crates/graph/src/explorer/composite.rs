@@ -26,14 +26,15 @@
 //! deleted by revisits of older reads, and the others may not (`backward.rs`). `Waits` is no restriction: the thread comes
 //! back whenever it could get on. `Later` is, so it is explored only if the branch `Now` has shown that somebody who does
 //! not depend on the attempt writes, or would write if the attempt had not taken what it exchanges, a location that the
-//! attempt looks at. If in some part of that branch nobody does so after all, the execution ends with a thread that could
-//! get on, and is counted as blocked.
+//! attempt looks at; and `ways.rs` keeps to how that came about. If in some part of that branch nobody does so after all, the
+//! execution ends with a thread that could get on, and is counted as blocked.
 //!
 //! Nothing has to be known of the program: that its writes are ordered, that values are distinct, what is between two
 //! reads. The price are the combinations that fail, and the executions that end like that. So only attempts are taken
 //! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
 //! program of their first read.
 
+use super::ways::{self, PutOff, Ways};
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
 use crate::models::Model;
@@ -52,10 +53,14 @@ pub(super) struct Composites {
     sites: FxHashSet<SourceSpan>,
     /// Where attempts begin that are not suitable.
     refused: FxHashSet<SourceSpan>,
+    /// Where these end.
+    pub last_reads: FxHashSet<SourceSpan>,
     /// The turns on the list of what is left to explore, oldest first.
     turns: Vec<Open>,
     /// Sets of locations that attempts look at.
     footprints: Vec<Vec<LocId>>,
+    /// How news comes to attempts that were put off.
+    pub put_off: PutOff,
     /// None are looked for.
     given_up: bool,
 }
@@ -69,6 +74,8 @@ struct Open {
     news: Vec<LocId>,
     /// Where it looks with the coherence-last values.
     path: Vec<Addr>,
+    /// How they came to do so.
+    ways: Ways,
 }
 
 /// What happens next.
@@ -102,6 +109,7 @@ impl Composites {
     /// Nothing is being explored any more.
     pub fn forget_turns(&mut self) {
         self.turns.clear();
+        self.put_off.clear();
     }
 
     /// The number of a set of locations.
@@ -216,11 +224,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
     }
 
-    /// What a thread asks for: in a composite await, nothing is speculative.
+    /// What a thread asks for: in a composite await, nothing is speculative, and with the last read of an attempt that is
+    /// not taken together a thread may spin.
     pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
         if self.turn_of(thread, &request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;
+        } else if self.may_start_again(thread) {
+            request.access.spins = true;
         }
         request
     }
@@ -365,7 +376,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for turn in graph.ids() {
             let event = graph.event(turn);
             if event.kind == Kind::Turn && event.turn == Turn::Now && !graph.porf(turn, e) && helps(turn) {
-                insert(&mut self.composites.turns[event.value as usize].news, loc);
+                let open = &mut self.composites.turns[event.value as usize];
+                insert(&mut open.news, loc);
+                ways::note(&mut open.ways, graph, turn, e);
             }
         }
     }
@@ -389,8 +402,17 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.cut_behind(e);
         debug_assert_eq!(self.graph().event(e).value, self.composites.turns.len() as u64, "turns are a stack");
         let path = open.path.iter().filter_map(|addr| self.locations.get(addr).copied()).collect();
+        let frames = &self.frames;
+        let graphs = || frames.iter().flat_map(|frame| frame.graph.ids().map(|e| frame.graph.event(e)));
+        let in_use = || graphs().filter(|event| event.kind == Kind::Turn).map(|event| event.co).collect();
+        let ways = match turn {
+            Turn::Later => self.composites.put_off.number(&open.ways, &open.footprint, in_use),
+            _ => 0,
+        };
         let numbers = (self.composites.number(open.footprint), self.composites.number(path));
-        self.frame().graph.set_turn(e, turn, numbers);
+        let graph = &mut self.frame().graph;
+        graph.set_turn(e, turn, numbers);
+        graph.set_ways(e, ways);
         Go::On
     }
 
@@ -403,10 +425,22 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut found = false;
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
             let Some(first) = self.failed_in_vain(thread) else { continue };
+            let has_ended = self.runner.machine.status(thread) == Status::AssumeBlocked;
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;
-            found |= !self.composites.refused.contains(&span) && self.composites.sites.insert(span);
+            if !self.composites.refused.contains(&span) {
+                found |= self.composites.sites.insert(span);
+                continue;
+            }
+            if !has_ended {
+                continue;
+            }
+            let graph = &self.frames.last().expect("there is a graph").graph;
+            let last = graph.last(thread).expect("it has read something");
+            self.runner.bring_before(graph, last);
+            let span = self.runner.machine.site(thread).span;
+            found |= self.composites.last_reads.insert(span);
         }
         self.restart |= found;
         found
