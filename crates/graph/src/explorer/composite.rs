@@ -34,6 +34,7 @@
 //! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
 //! program of their first read.
 
+use super::start_again::LastReads;
 use super::ways::{self, PutOff, Ways};
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
@@ -54,7 +55,7 @@ pub(super) struct Composites {
     /// Where attempts begin that are not suitable.
     refused: FxHashSet<SourceSpan>,
     /// Where these end.
-    pub last_reads: FxHashSet<SourceSpan>,
+    pub last_reads: LastReads,
     /// The turns on the list of what is left to explore, oldest first.
     turns: Vec<Open>,
     /// Sets of locations that attempts look at.
@@ -439,8 +440,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let graph = &self.frames.last().expect("there is a graph").graph;
             let last = graph.last(thread).expect("it has read something");
             self.runner.bring_before(graph, last);
-            let span = self.runner.machine.site(thread).span;
-            found |= self.composites.last_reads.insert(span);
+            let machine = &self.runner.machine;
+            if let Op::Access(access) = machine.pending(thread) {
+                found |= self.composites.last_reads.insert(machine.site(thread).span, access);
+            }
         }
         self.restart |= found;
         found

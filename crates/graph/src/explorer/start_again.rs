@@ -19,22 +19,46 @@ use super::Explorer;
 use crate::event::EventId;
 use crate::models::Model;
 use crate::request::{self, Request};
-use selvedge_ir::EntityRef;
+use rustc_hash::FxHashSet;
+use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::Over;
-use selvedge_machine::{Machine, Op, Status, ThreadId};
+use selvedge_machine::{Access, AccessKind, Machine, Op, SourceSpan, Status, ThreadId};
+use std::mem::{Discriminant, discriminant};
+
+/// Where attempts end that are not taken together.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct LastReads {
+    sites: FxHashSet<SourceSpan>,
+    /// What kinds of accesses there are: to find out where a thread stands takes longer.
+    kinds: Vec<(Discriminant<AccessKind>, Order)>,
+}
+
+impl LastReads {
+    /// Notes an access, and says whether it was not known.
+    pub fn insert(&mut self, site: SourceSpan, access: &Access) -> bool {
+        let kind = (discriminant(&access.kind), access.order);
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+        self.sites.insert(site)
+    }
+
+    fn contains(&self, access: &Access, site: impl FnOnce() -> SourceSpan) -> bool {
+        self.kinds.contains(&(discriminant(&access.kind), access.order)) && self.sites.contains(&site())
+    }
+}
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether a thread stands at a read with which an attempt may fail.
     pub(super) fn may_start_again(&self, thread: ThreadId) -> bool {
-        let (machine, sites) = (&self.runner.machine, &self.composites.last_reads);
-        !sites.is_empty()
-            && matches!(machine.pending(thread), Op::Access(access) if access.reads())
-            && sites.contains(&machine.site(thread).span)
+        let machine = &self.runner.machine;
+        let Op::Access(access) = machine.pending(thread) else { return false };
+        access.reads() && self.composites.last_reads.contains(access, || machine.site(thread).span)
     }
 
-    /// Whether an attempt fails if its thread, which stands at a read, is told a value.
+    /// Whether an attempt fails if its thread, which stands at a read that [may](Explorer::may_start_again), is told a value.
     pub(super) fn starts_again(&mut self, thread: ThreadId, request: &Request, value: u64) -> bool {
-        if !self.may_start_again(thread) {
+        if self.composites.last_reads.sites.is_empty() {
             return false;
         }
         let machine = &mut self.runner.machine;
