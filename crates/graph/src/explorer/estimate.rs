@@ -8,24 +8,30 @@
 //!
 //! That needs a tree in which the children of a node are known when it is visited. Composite awaits are not like that: for
 //! what an await waits, and whether it waits at all if it could read, shows when all that follows from reading has been
-//! explored (`composite.rs`). So a walk that is about to take the branch in which the await waits looks ahead: it tries all
-//! combinations that the await can read now, which tells what it looks at, and explores what follows from reading until
-//! somebody writes that. What was found out about a graph is remembered for the walks to come. If nobody does so in as many
-//! graphs as it can afford ([`LOOK_AHEAD`]), it takes it that nobody does. If that is wrong, the branch is missed by all
-//! walks; short of that, means are what they should be.
+//! explored (`composite.rs`). So when an await takes its turn, a walk looks ahead. It tries all combinations that the await
+//! can read now: those with which it gets on are children, and together they tell what it looks at. And it explores what
+//! follows from reading until somebody writes that: if nobody does, the await does not wait. If that is not known after a
+//! few graphs ([`FIRST_LOOK`]), waiting is a child all the same, and if that is taken, more graphs are explored
+//! ([`LOOK_AHEAD`]). If nobody has written anything then, the walk takes it that nobody does. Where that is wrong, the branch
+//! is missed by all walks; short of that, means are what they should be.
 
-use super::composite::{Next, Open};
+use super::composite::Next;
 use super::{Explorer, Frame, Go, Todo};
 use crate::event::{EventId, Kind, LocId};
 use crate::graph::Graph;
 use crate::models::Model;
 use rustc_hash::{FxHashMap, FxHasher};
+use selvedge_ir::EntityRef;
 use selvedge_machine::session::{Ending, Over};
 use selvedge_machine::{Machine, ThreadId};
 use std::hash::{Hash, Hasher};
 use std::time::{Duration, Instant};
 
-/// So many graphs are explored at most to find out whether somebody writes what an await looks at.
+/// So many graphs are explored before the first walk.
+const FIRST_GRAPHS: u64 = 500;
+/// So many graphs are explored to find out whether an await waits.
+const FIRST_LOOK: u32 = 100;
+/// So many are explored before it does.
 const LOOK_AHEAD: u32 = 10_000;
 
 /// As many graphs are remembered.
@@ -76,16 +82,10 @@ struct Walk {
     steps: u32,
 }
 
-/// What looking ahead has found out about a turn: what the attempt looks at, and what of that is written.
-#[derive(Clone)]
-struct Seen {
-    footprint: Vec<LocId>,
-    news: Vec<LocId>,
-}
-
-/// What looking ahead has found out, by graphs.
+/// What looking ahead has found out.
 struct Ahead {
-    seen: FxHashMap<u64, Seen>,
+    /// What somebody writes that the newest turn of a graph looks at, if anybody does so.
+    news: FxHashMap<u64, Option<LocId>>,
     deadline: Instant,
     /// How long it took.
     took: Duration,
@@ -94,11 +94,12 @@ struct Ahead {
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Estimates the exploration by random walks.
     pub fn estimate(&mut self, effort: Effort) -> Result<Estimate, Over> {
+        self.prepare()?;
         let mut random = Random(0x5e1_7ed9e);
         let (mut sum, mut squares, mut nodes, mut steps) = (Estimate::default(), 0.0, 0.0, 0u64);
         let mut start = Instant::now();
         let deadline = start + effort.time;
-        let mut ahead = Ahead { seen: FxHashMap::default(), deadline, took: Duration::ZERO };
+        let mut ahead = Ahead { news: FxHashMap::default(), deadline, took: Duration::ZERO };
         while sum.walks < 4 || Instant::now() < deadline && sum.walks < effort.walks {
             let walk = self.walk(&mut random, &mut ahead)?;
             if self.restart {
@@ -106,7 +107,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 self.restart = false;
                 (sum, squares, nodes, steps) = (Estimate::default(), 0.0, 0.0, 0);
                 start = Instant::now();
-                ahead = Ahead { seen: FxHashMap::default(), deadline, took: Duration::ZERO };
+                ahead = Ahead { news: FxHashMap::default(), deadline, took: Duration::ZERO };
                 continue;
             }
             sum.walks += 1;
@@ -130,6 +131,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         })
     }
 
+    /// Explores a little in the usual order: what is known of locations and attempts then is what the exploration will know.
+    fn prepare(&mut self) -> Result<(), Over> {
+        let stopped = self.run_for(FIRST_GRAPHS).is_some();
+        self.budget = None;
+        let result = &self.session.result;
+        let fails = result.unsupported.is_some() || result.interruption.is_some();
+        if fails && !stopped { Err(Over) } else { Ok(()) }
+    }
+
     fn walk(&mut self, random: &mut Random, ahead: &mut Ahead) -> Result<Walk, Over> {
         self.empty_graph();
         let mut walk = Walk::default();
@@ -147,6 +157,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                     None => {}
                 }
             }
+            if let Some(&entry @ (Todo::Later { .. } | Todo::Wait { .. })) = self.frame().todo.last() {
+                go = self.walk_turn(entry, &mut weight, random, ahead)?;
+                continue;
+            }
             let children = self.frame().todo.len() + usize::from(go == Go::On);
             if children == 0 || self.restart {
                 return Ok(walk);
@@ -157,41 +171,60 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let entry = todo.get(chosen).copied();
             todo.clear();
             if let Some(entry) = entry {
-                if let Todo::Later { turn } | Todo::Wait { turn } = entry {
-                    self.look_ahead(turn, matches!(entry, Todo::Later { .. }), ahead)?;
-                    if self.restart {
-                        return Ok(walk);
-                    }
-                }
                 go = self.take_up(entry)?;
             }
         }
     }
 
-    /// Finds out what an exploration would know of the newest event, a turn, when it comes to its rest.
-    fn look_ahead(&mut self, turn: EventId, news: bool, ahead: &mut Ahead) -> Result<(), Over> {
-        let key = fingerprint(self.graph());
-        let open = self.composites.turns.last_mut().expect("the turn has just been taken");
-        if let Some(seen) = ahead.seen.get(&key) {
-            (open.footprint, open.news) = (seen.footprint.clone(), seen.news.clone());
-            return Ok(());
-        }
+    /// A turn has just been taken: takes a combination with which the attempt gets on, or waits.
+    fn walk_turn(&mut self, entry: Todo, weight: &mut f64, random: &mut Random, ahead: &mut Ahead) -> Result<Go, Over> {
+        self.frame().todo.clear();
         let start = Instant::now();
-        self.aside(|explorer| explorer.try_attempt(turn))?;
-        if news && !self.restart {
-            self.aside(|explorer| explorer.look_for_news(ahead.deadline))?;
+        let mut combinations = self.aside(Self::try_attempt)?;
+        let could_read = matches!(entry, Todo::Later { .. });
+        let waits = !could_read || !self.restart && self.look_ahead(FIRST_LOOK, ahead)? != Some(false);
+        let children = combinations.len() + usize::from(waits);
+        if self.restart || children == 0 {
+            return Ok(Go::Back);
+        }
+        *weight *= children as f64;
+        let chosen = random.below(children);
+        if chosen == combinations.len() && could_read {
+            self.look_ahead(LOOK_AHEAD, ahead)?;
         }
         ahead.took += start.elapsed();
-        let Open { footprint, news, .. } = self.composites.turns.last().expect("turns are a stack");
-        if ahead.seen.len() >= REMEMBERED {
-            ahead.seen.clear();
+        if chosen == combinations.len() {
+            return if self.restart { Ok(Go::Back) } else { self.take_up(entry) };
         }
-        ahead.seen.insert(key, Seen { footprint: footprint.clone(), news: news.clone() });
-        Ok(())
+        let frame = self.frames.last_mut().expect("there is a graph");
+        frame.graph = combinations.swap_remove(chosen);
+        self.runner.switch(&frame.graph);
+        Ok(Go::On)
+    }
+
+    /// Finds out whether somebody writes what the newest event, a turn, looks at; none if that takes too many graphs.
+    fn look_ahead(&mut self, graphs: u32, ahead: &mut Ahead) -> Result<Option<bool>, Over> {
+        let key = fingerprint(self.graph());
+        if let Some(news) = ahead.news.get(&key) {
+            let open = self.composites.turns.last_mut().expect("the turn has just been taken");
+            open.news.extend(news);
+            return Ok(Some(news.is_some()));
+        }
+        let over = self.aside(|explorer| explorer.look_for_news(graphs, ahead.deadline))?;
+        let open = self.composites.turns.last().expect("turns are a stack");
+        let news = open.footprint.iter().copied().find(|loc| open.news.contains(loc));
+        if news.is_none() && !over {
+            return Ok(None);
+        }
+        if ahead.news.len() >= REMEMBERED {
+            ahead.news.clear();
+        }
+        ahead.news.insert(key, news);
+        Ok(Some(news.is_some()))
     }
 
     /// Does something with a copy of the graph, and goes back to where it was.
-    fn aside(&mut self, act: impl FnOnce(&mut Self) -> Result<(), Over>) -> Result<(), Over> {
+    fn aside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Over>) -> Result<T, Over> {
         let copy = Frame { graph: self.graph().clone(), todo: Vec::new() };
         let frames = std::mem::replace(&mut self.frames, vec![copy]);
         let turns = self.composites.turns.len();
@@ -204,18 +237,21 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         result
     }
 
-    /// Tries all combinations that an attempt can read, and nothing else.
-    fn try_attempt(&mut self, turn: EventId) -> Result<(), Over> {
+    /// Tries all combinations that an attempt which has just begun can read, and nothing else: the graphs with which it gets
+    /// on.
+    fn try_attempt(&mut self) -> Result<Vec<Graph>, Over> {
+        let turn = EventId::new(self.graph().len() - 1);
         let thread = self.graph().event(turn).thread;
+        let mut found = Vec::new();
         let mut go = Go::On;
         loop {
             while go == Go::On && self.goes_on_with_attempt(thread)? {
                 go = self.extend()?;
             }
-            if self.restart {
-                return Ok(());
+            if go == Go::On && !matches!(self.finish_attempt(), Some(Next::Failed)) {
+                found.push(self.graph().clone());
             }
-            let Some(entry) = self.frame().todo.pop() else { return Ok(()) };
+            let Some(entry) = self.frame().todo.pop().filter(|_| !self.restart) else { return Ok(found) };
             go = self.take_up(entry)?;
         }
     }
@@ -228,17 +264,20 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         Ok(!writes && matches!(self.finish_attempt(), Some(Next::Thread(next)) if next == thread))
     }
 
-    /// Explores what follows from the newest turn until somebody writes what it looks at.
-    fn look_for_news(&mut self, deadline: Instant) -> Result<(), Over> {
+    /// Explores what follows from the newest turn until somebody writes what it looks at; whether all was explored.
+    fn look_for_news(&mut self, graphs: u32, deadline: Instant) -> Result<bool, Over> {
         let number = self.composites.turns.len() - 1;
-        for graphs in 0..LOOK_AHEAD {
+        for graph in 0..graphs {
             while self.extend()? == Go::On {}
-            let late = graphs % 64 == 63 && Instant::now() > deadline;
-            if late || self.restart || self.composites.turns[number].has_news() || !self.next_todo()? {
-                return Ok(());
+            let late = graph % 64 == 63 && Instant::now() > deadline;
+            if late || self.restart || self.composites.turns[number].has_news() {
+                return Ok(false);
+            }
+            if !self.next_todo()? {
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 }
 
