@@ -53,12 +53,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn may_start_again(&self, thread: ThreadId) -> bool {
         let machine = &self.runner.machine;
         let Op::Access(access) = machine.pending(thread) else { return false };
-        access.reads() && self.composites.last_reads.contains(access, || machine.site(thread).span)
+        access.reads() && self.composites.attempts.last_reads.contains(access, || machine.site(thread).span)
     }
 
     /// Whether an attempt fails if its thread, which stands at a read that [may](Explorer::may_start_again), is told a value.
     pub(super) fn starts_again(&mut self, thread: ThreadId, request: &Request, value: u64) -> bool {
-        if self.composites.last_reads.sites.is_empty() {
+        if self.composites.attempts.last_reads.sites.is_empty() {
             return false;
         }
         let machine = &mut self.runner.machine;

@@ -45,6 +45,7 @@ use crate::models::Model;
 use rustc_hash::FxHashSet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Machine, ThreadId};
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// As many ways are kept for one turn.
@@ -54,40 +55,70 @@ const FIRST_SWEEP: usize = 64;
 
 /// An event: its thread, and how many events other than turns come before it there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Name {
+pub(crate) struct Name {
     thread: ThreadId,
     place: u32,
 }
 
 /// What a read reads from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Source {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Source {
     Initial,
     Nothing,
     Write(Name),
 }
 
 /// Reads and what they read from, in the order of their names.
-type Way = Vec<(Name, Source)>;
+pub(crate) type Way = Vec<(Name, Source)>;
+/// Ways that are all there are, of an attempt that was put off.
+pub(crate) type AllWays = Arc<FxHashSet<Way>>;
 
 /// How news has come to a turn: to which location, and on which way.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Ways {
-    seen: FxHashSet<(LocId, Way)>,
+#[derive(Clone, Debug)]
+pub(crate) struct Ways<L = LocId> {
+    seen: FxHashSet<(L, Way)>,
     too_many: bool,
 }
 
-impl Ways {
-    fn add(&mut self, loc: LocId, way: Way) {
+impl<L> Default for Ways<L> {
+    fn default() -> Self {
+        Ways { seen: FxHashSet::default(), too_many: false }
+    }
+}
+
+impl<L: Copy + Eq + Hash> Ways<L> {
+    fn add(&mut self, loc: L, way: Way) {
         if !self.too_many {
             self.seen.insert((loc, way));
             self.too_many = self.seen.len() > MOST;
         }
         if self.too_many {
-            self.seen.clear();
+            self.give_up();
         }
     }
 
+    /// It is not known on which ways news comes.
+    pub fn give_up(&mut self) {
+        self.seen.clear();
+        self.too_many = true;
+    }
+
+    /// Adds what others have seen.
+    pub fn merge(&mut self, other: Ways<L>) {
+        if other.too_many {
+            self.give_up();
+        }
+        other.seen.into_iter().for_each(|(loc, way)| self.add(loc, way));
+    }
+
+    /// The same with other names for locations; none if some have none.
+    pub fn renamed<K: Copy + Eq + Hash>(&self, mut name: impl FnMut(L) -> Option<K>) -> Option<Ways<K>> {
+        let seen = self.seen.iter().map(|(loc, way)| Some((name(*loc)?, way.clone())));
+        Some(Ways { seen: seen.collect::<Option<_>>()?, too_many: self.too_many })
+    }
+}
+
+impl Ways {
     /// The ways to some locations; none if there are too many.
     fn to(&self, footprint: &[LocId]) -> Option<FxHashSet<Way>> {
         let here = self.seen.iter().filter(|(loc, _)| footprint.contains(loc)).map(|(_, way)| way.clone());
@@ -98,7 +129,7 @@ impl Ways {
 /// The ways of attempts that have been put off, by numbers from 1.
 #[derive(Default)]
 pub(super) struct PutOff {
-    ways: Vec<Option<Arc<FxHashSet<Way>>>>,
+    ways: Vec<Option<AllWays>>,
     sweep_at: usize,
 }
 
@@ -121,8 +152,14 @@ impl PutOff {
         free as u32 + 1
     }
 
-    fn get(&self, number: u32) -> Option<Arc<FxHashSet<Way>>> {
+    pub fn get(&self, number: u32) -> Option<AllWays> {
         self.ways.get((number as usize).checked_sub(1)?).cloned().flatten()
+    }
+
+    /// A number for ways that another worker knows.
+    pub fn adopt(&mut self, ways: AllWays) -> u32 {
+        self.ways.push(Some(ways));
+        self.ways.len() as u32
     }
 
     /// Nothing is put off any more.
@@ -181,7 +218,7 @@ pub(super) fn note(ways: &mut Ways, graph: &Graph, turn: EventId, news: EventId)
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Attempts that were put off and have not seen anything new yet, with the ways on which news can come.
-    fn put_off_in_hope(&self) -> impl Iterator<Item = (EventId, Arc<FxHashSet<Way>>)> {
+    fn put_off_in_hope(&self) -> impl Iterator<Item = (EventId, AllWays)> {
         let graph = self.graph();
         let put_off = |thread: ThreadId| {
             let last = graph.last(thread)?;
@@ -193,11 +230,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         turns.filter_map(|turn| Some((turn, self.composites.put_off.get(graph.event(turn).co)?)))
     }
 
+    /// Whether some attempt was put off and waits.
+    pub(super) fn is_put_off_in_vain(&self) -> bool {
+        let graph = self.graph();
+        let last = (0..graph.thread_limit()).filter_map(|n| graph.last(ThreadId::new(n))).map(|e| graph.event(e));
+        last.into_iter().any(|event| event.kind == Kind::Turn && event.turn == Turn::Later)
+    }
+
     /// Whether nothing that is waited for can come if a read, the newest event, reads from a write that is not the
     /// coherence-last one.
     pub(super) fn leads_nowhere(&self, read: EventId, write: EventId) -> bool {
         let graph = self.graph();
-        let contradicts = |(turn, ways): (EventId, Arc<FxHashSet<Way>>)| {
+        let contradicts = |(turn, ways): (EventId, AllWays)| {
             let names = names(graph);
             let mine = graph.thread(graph.event(read).thread).iter().copied();
             let mine = mine.filter(|&x| x > turn && graph.event(x).is_read());
