@@ -1,11 +1,12 @@
 //! Whether formulas can hold together, and which of them contradict each other.
 //!
-//! The solver in this process ([`Embedded`]) needs no other program: what rewriting does not decide is taken apart into
-//! bits and given to a SAT solver, with one assumption per formula, so that a contradiction names the formulas that it
+//! The solver in this process ([`Embedded`]) needs no other program: what neither rewriting nor a look at the ranges of
+//! variables (`ranges.rs`) decides is taken apart into bits and given to a SAT solver, with one assumption per formula, so that a contradiction names the formulas that it
 //! needs. An array is read at few places; that equal indices give equal elements is said for each pair of them
 //! (Ackermann), whatever the size of the array. [`Z3`] asks another program, for a second opinion.
 
 mod blast;
+mod ranges;
 mod z3;
 
 pub use z3::Z3;
@@ -43,7 +44,7 @@ pub trait Solver {
 pub struct Statistics {
     /// All.
     pub queries: u64,
-    /// Decided by rewriting alone.
+    /// Decided by rewriting, or by trying a number of each range, without SAT.
     pub rewritten: u64,
     /// Time for the others.
     pub time: Duration,
@@ -77,6 +78,10 @@ impl Solver for Embedded {
         if open.is_empty() {
             self.statistics.rewritten += 1;
             return Answer::Sat(Valuation::default());
+        }
+        if let Some(answer) = ranges::decide(terms, conjuncts, &open) {
+            self.statistics.rewritten += 1;
+            return answer;
         }
         let start = Instant::now();
         let until = Until { deadline: start + self.limit, interrupt: self.interrupt.clone() };

@@ -22,6 +22,8 @@ pub struct Report {
     pub means: String,
     pub exit_code: u8,
     pub seconds: f64,
+    pub load_seconds: f64,
+    pub clang_seconds: f64,
     pub threads: Vec<String>,
     pub transitions: usize,
     pub nodes: usize,
