@@ -234,6 +234,7 @@ impl Verifier {
         self.work.clear();
         self.infeasible_work.clear();
         let hidden = self.art.hidden();
+        debug_assert!(hidden.iter().all(|(v, &hidden)| hidden == self.art.is_hidden(v)), "parents come first");
         let is_done = |v: NodeId| self.is_false(v) || self.art.nodes[v].finding.is_some() || hidden[v];
         let is_open = |&v: &NodeId| !is_done(v) && (self.is_error(v) || !self.is_terminal(v));
         let mut order: Vec<NodeId> = self.art.nodes.keys().filter(is_open).collect();

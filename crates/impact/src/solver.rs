@@ -44,8 +44,10 @@ pub trait Solver {
 pub struct Statistics {
     /// All.
     pub queries: u64,
-    /// Decided by rewriting, or by trying a number of each range, without SAT.
+    /// Decided by rewriting alone.
     pub rewritten: u64,
+    /// Decided by trying a number of each range of their variables.
+    pub ranged: u64,
     /// Time for the others.
     pub time: Duration,
 }
@@ -80,7 +82,7 @@ impl Solver for Embedded {
             return Answer::Sat(Valuation::default());
         }
         if let Some(answer) = ranges::decide(terms, conjuncts, &open) {
-            self.statistics.rewritten += 1;
+            self.statistics.ranged += 1;
             return answer;
         }
         let start = Instant::now();
