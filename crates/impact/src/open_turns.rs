@@ -5,8 +5,8 @@
 //! threads. For that a weaker demand is enough: that every thread is *expanded* somewhere on each cycle. Whoever runs the
 //! program then sees to it that nobody is left out for ever (Lemma 7).
 //!
-//! So, when a result is published, its *turn nodes* are looked at: nodes that are reached by a back jump, those on cycles first.
-//! From such a node v, a *turn* of another thread T is T alone from v until its back jump, or its end. It is added if it
+//! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump, or all that are
+//! reached by one if the result has no such cycle. From such a node v, a *turn* of another thread T is T alone from v until its back jump, or its end. It is added if it
 //! is proved that from all states of φ(v), whatever the inputs are,
 //!
 //! - T is enabled wherever it may block, and runs into no error;
@@ -19,7 +19,7 @@
 //! such a node; and which threads are active does not change on a cycle, unless one waits for another: who is created or has
 //! ended stays so. What is published is looked at once more as a whole.
 //!
-//! Where a program is not on a cycle, the result counts what is left to do (files in a queue, say), and it does not matter which
+//! A result without cycles counts what is left to do (files in a queue, say), and it does not matter which
 //! thread does it: the turn of another one comes to the same node as that of the one whose turn it was.
 //!
 //! This is no part of the paper's algorithms, which find the same in later iterations, one step of one thread at a time.
@@ -79,35 +79,30 @@ struct Path {
 impl Verifier {
     /// A published result with the turns that other threads could take as well. If time runs out, it stays as it is.
     pub fn open_turns(&mut self, ivr: &Ivr, published: to::PublishedArt) -> to::PublishedArt {
-        let (nodes, on_cycles) = self.turn_nodes(ivr);
-        let (mut best, mut art) = (published.clone(), published);
-        for (n, &v) in nodes.iter().enumerate() {
-            if n == on_cycles && can_be_run(&art) {
-                best = art.clone();
-            }
+        let mut art = published.clone();
+        let nodes = self.turn_nodes(ivr);
+        for &v in &nodes {
             match self.turns_at(ivr, v, &nodes) {
                 Ok(Some(turns)) => turns.iter().for_each(|turn| self.add_turn(ivr, &mut art, v, turn)),
                 Ok(None) | Err(Halt::Solver) => {}
                 Err(_) => break,
             }
         }
-        if can_be_run(&art) { art } else { best }
+        if can_be_run(&art) { art } else { published }
     }
 
-    /// The nodes of a result that are reached by a back jump, first those on cycles; and how many these are.
-    fn turn_nodes(&self, ivr: &Ivr) -> (Vec<NodeId>, usize) {
+    /// The nodes of a result that are reached by a back jump: those on cycles, if there are any.
+    fn turn_nodes(&self, ivr: &Ivr) -> Vec<NodeId> {
         let behind_back_jump = |&v: &NodeId| {
             let edge = self.art.nodes[v].parent;
             edge.is_some_and(|edge| self.program.transitions[edge.transition].back_jump)
         };
         let open = |&v: &NodeId| ivr.nodes[v] && !ivr.permitted[v].is_empty();
         let all = ivr.nodes.keys().filter(open).filter(behind_back_jump);
-        let (mut nodes, others): (Vec<NodeId>, Vec<NodeId>) = all.partition(|&v| self.is_on_cycle(ivr, v));
+        let (on_cycles, others): (Vec<NodeId>, Vec<NodeId>) = all.partition(|&v| self.is_on_cycle(ivr, v));
+        let mut nodes = if on_cycles.is_empty() { others } else { on_cycles };
         nodes.truncate(MOST_NODES);
-        let on_cycles = nodes.len();
-        nodes.extend(others);
-        nodes.truncate(MOST_NODES);
-        (nodes, on_cycles)
+        nodes
     }
 
     fn is_on_cycle(&self, ivr: &Ivr, v: NodeId) -> bool {
