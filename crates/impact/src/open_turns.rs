@@ -5,9 +5,10 @@
 //! threads. For that a weaker demand is enough: that every thread is *expanded* somewhere on each cycle. Whoever runs the
 //! program then sees to it that nobody is left out for ever (Lemma 7).
 //!
-//! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump, or all that are
-//! reached by one if the result has no such cycle. From such a node v, a *turn* of another thread T is T alone from v until its back jump, or its end. It is added if it
-//! is proved that from all states of φ(v), whatever the inputs are,
+//! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump, over a
+//! covering perhaps, or all that are reached by one if the result has no such cycle. From such a node v, a *turn* of another
+//! thread T is T alone from v until its back jump, or its end. It is added if it is proved that from all states of φ(v),
+//! whatever the inputs are,
 //!
 //! - T is enabled wherever it may block, and runs into no error;
 //! - it comes to φ(w) for a node w of the result at the same locations: a turn node, v itself if possible, or any node if T
@@ -91,14 +92,16 @@ impl Verifier {
         if can_be_run(&art) { art } else { published }
     }
 
-    /// The nodes of a result that are reached by a back jump: those on cycles, if there are any.
+    /// The nodes of a result that are reached by a back jump, or cover one that is: those on cycles, if there are any.
     fn turn_nodes(&self, ivr: &Ivr) -> Vec<NodeId> {
-        let behind_back_jump = |&v: &NodeId| {
+        let behind_back_jump = |v: NodeId| {
             let edge = self.art.nodes[v].parent;
             edge.is_some_and(|edge| self.program.transitions[edge.transition].back_jump)
         };
-        let open = |&v: &NodeId| ivr.nodes[v] && !ivr.permitted[v].is_empty();
-        let all = ivr.nodes.keys().filter(open).filter(behind_back_jump);
+        let reached = ivr.nodes.keys().filter(|&v| ivr.nodes[v] && behind_back_jump(v));
+        let ends: FxHashSet<NodeId> = reached.map(|v| ivr.covered_by[v].unwrap_or(v)).collect();
+        let open = |v: &NodeId| ends.contains(v) && !ivr.permitted[*v].is_empty();
+        let all = ivr.nodes.keys().filter(open);
         let (on_cycles, others): (Vec<NodeId>, Vec<NodeId>) = all.partition(|&v| self.is_on_cycle(ivr, v));
         let mut nodes = if on_cycles.is_empty() { others } else { on_cycles };
         nodes.truncate(MOST_NODES);
