@@ -140,7 +140,7 @@ fn a_copy_of_whole_atomics_is_supported() {
     let first = program(copy, ["atomic_store(&s.a, 1);", "atomic_store(&s.b, 1);"]);
     let place = Place::with(
         "a.c",
-        &first.replace("return 0;\n}\n", "return 0;\n}\n").replace(
+        &first.replace(
             "pthread_join(b, 0);",
             "pthread_join(b, 0);\nmemcpy(&t, &s, sizeof t);\nif (t.a != 1 || t.b != 1) __builtin_trap();",
         ),
