@@ -47,6 +47,8 @@ struct Session<'a> {
     iterations: Vec<report::Iteration>,
     /// Whether standard output is for the report in JSON alone.
     silent: bool,
+    /// Why no schedule of the program can be enforced, if so.
+    not_enforced: Option<String>,
 }
 
 /// Runs the command.
@@ -72,6 +74,7 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let mut verifier = Verifier::new(automata, solver, limits);
     let (last, kept, publishing, safe, written) = (None, None, Duration::ZERO, 0, 0);
     let (wrong, iterations) = (Vec::new(), Vec::new());
+    let not_enforced = words::not_enforced(&verifier, &module);
     let mut session = Session {
         args,
         program,
@@ -86,9 +89,13 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         wrong,
         iterations,
         silent,
+        not_enforced,
     };
     if !args.quiet {
         session.print(&format!("{}\n", words::program(&verifier)));
+        if let Some(why) = &session.not_enforced {
+            session.print(&format!("its schedules cannot be enforced: {why}\n"));
+        }
     }
     let ended = session.iterate(&mut verifier)?;
     session.conclude(&verifier, &ended)
@@ -231,6 +238,10 @@ impl Session<'_> {
         let mut entry = report::wrong(verifier, &self.module, found, number, seconds);
         let mut said = vec![what];
         said.extend(words::interleaving(verifier, &self.module, found));
+        said.extend(entry.waits.iter().cloned());
+        if entry.assumption {
+            said.push(words::DECLARED.to_owned());
+        }
         if !self.args.no_files {
             let path = self.path(&format!("trace-{number}.json"));
             match counterexample::trace(verifier, &self.program, &self.module, found) {
@@ -282,7 +293,9 @@ impl Session<'_> {
         let seconds = self.start.elapsed().as_secs_f64();
         let means = words::answer(ended, self.safe, self.wrong.len());
         let mut text = format!("{}: {means} ({seconds:.2} s)\n", paint(colour, answer));
-        if self.written > 0 && exit != Exit::Verified {
+        if let Some(why) = self.not_enforced.as_ref().filter(|_| self.written > 0 && exit != Exit::Verified) {
+            text.push_str(&format!("  it cannot be run under its schedules: {why}\n"));
+        } else if self.written > 0 && exit != Exit::Verified {
             let path = self.path(&format!("schedule-{}.json", self.written));
             let inputs = self.program.inputs.join(" ");
             text.push_str(&format!("  run it safely: selvedge run {inputs} --schedule {}\n", path.display()));
@@ -304,6 +317,7 @@ impl Session<'_> {
                 nodes: verifier.art.nodes.len(),
                 solver: report::SolverReport::new(self.args.solver.name(), verifier.solver.statistics()),
                 iterations: self.iterations,
+                not_enforced: self.not_enforced,
                 assumptions: words::ASSUMPTIONS,
                 program: self.program,
             };

@@ -22,12 +22,17 @@
 //! | `build/run.rs` | instructions along a path |
 //! | `build/arithmetic.rs` | operators |
 //! | `build/library.rs` | library functions |
-//! | `build/sync.rs` | mutexes, condition variables, barriers, threads |
+//! | `build/sync.rs` | operations of synchronisation; mutexes, semaphores |
+//! | `build/condition.rs` | condition variables |
+//! | `build/barrier.rs` | barriers |
 //! | `build/rwlock.rs` | read-write locks |
+//! | `build/threads.rs` | creation and end of threads |
 
 mod access;
 mod arithmetic;
+mod barrier;
 mod block;
+mod condition;
 mod heap;
 mod knowledge;
 mod library;
@@ -38,6 +43,7 @@ mod pointers;
 mod run;
 mod rwlock;
 mod sync;
+mod threads;
 
 use crate::program::{
     Location, LocationId, Object, ObjectId, Place, Program, Thread, ThreadId, TransitionData, TransitionId,
@@ -249,7 +255,7 @@ impl<'m> Builder<'m> {
     }
 
     /// `producer`, or `worker#2` if there are several of them.
-    fn thread_name(&self, thread: ThreadId) -> String {
+    pub(super) fn thread_name(&self, thread: ThreadId) -> String {
         let func = self.starts[thread.index()].func;
         let alike = |n: &usize| self.starts[*n].func == func;
         let name = &self.module.functions[func].source_name;

@@ -165,6 +165,8 @@ pub enum StepKind {
     Call,
     /// One of several accesses of an instruction that copies or fills a block of memory.
     Piece,
+    /// A function returns whose variables other threads may use.
+    Return,
     /// The thread ends.
     Exit,
 }

@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 /// Inputs that are tried.
 pub(crate) const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
 /// Random states for each edge.
-pub(crate) const SAMPLES: usize = 60;
+const SAMPLES: usize = 60;
 
 /// Checks a safe result, with at most so many steps of executions. The error says what is wrong.
 pub fn check_tree(verifier: &Verifier, ivr: &Ivr, steps: usize) -> Result<(), String> {
