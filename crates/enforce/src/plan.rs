@@ -3,7 +3,7 @@
 //! | level | what it does |
 //! |---|---|
 //! | Opt0 | every transition in the order of the path; nothing is left out |
-//! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out |
+//! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out; nobody waits for the inputs of others |
 //! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides; where the tree leaves open who goes on, that is decided when the program runs |
 //!
 //! At Opt0 and Opt1, Algorithm 4 decides beforehand where the tree leaves a choice.
@@ -14,7 +14,9 @@
 use crate::emit::{SiteId, Sites};
 use crate::planner::Planner;
 use selvedge_ir::{EntityRef, FuncId, Inst, InstKind, Module, Operand};
-use selvedge_schedule::{Options, Precision, PublishedArt, StepKind, ThreadId, independently_fair, program_schedule};
+use selvedge_schedule::{
+    Options, Precision, PublishedArt, Silent, StepKind, ThreadId, independently_fair, program_schedule,
+};
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
@@ -189,7 +191,12 @@ pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result
         Level::Opt2 => Precision::Bytes,
     };
     let replicate = if options.level == Level::Opt2 { options.replicate.max(1) } else { 1 };
-    let wanted = Options { precision, replicate, omit_synchronisation: omit };
+    let silent = match options.level {
+        Level::Opt0 => Silent::Kept,
+        Level::Opt1 => Silent::Branches,
+        Level::Opt2 => Silent::Omitted,
+    };
+    let wanted = Options { precision, replicate, omit_synchronisation: omit, silent };
     if options.level == Level::Opt2
         && let Ok(schedule) = program_schedule(art, wanted)
     {

@@ -128,8 +128,7 @@ impl<'a> Planner<'a> {
         let decides = event == 0 && self.branches(section);
         let noticed = |kind: &StepKind| match kind {
             StepKind::Branch(_) => decides,
-            StepKind::Nondet | StepKind::Assume | StepKind::Call => false,
-            _ => true,
+            kind => kind.is_noticed(),
         };
         let kinds: Vec<StepKind> = self.executed(section, event).map(|(_, kind)| *kind).collect();
         kinds.iter().rposition(noticed).unwrap_or(0)

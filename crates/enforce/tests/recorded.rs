@@ -50,6 +50,48 @@ fn every_run_keeps_to_its_schedule() {
     }
 }
 
+/// Threads whose inputs decide what they do, or do not.
+const ASKING: &str = "
+    #include <pthread.h>
+    int __VERIFIER_nondet_int(void);
+    int x, y;
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    void *one(void *arg) {
+      int seen = 0;
+      while (1) {
+        pthread_mutex_lock(&m); x = seen; pthread_mutex_unlock(&m);
+        seen = __VERIFIER_nondet_int();
+      }
+    }
+    void *two(void *arg) {
+      while (1) {
+        pthread_mutex_lock(&m); int was = x; y = was; pthread_mutex_unlock(&m);
+        if (__VERIFIER_nondet_int() & 1) { pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m); }
+      }
+    }
+    int main(void) {
+      pthread_t a, b;
+      pthread_create(&a, 0, one, 0); pthread_create(&b, 0, two, 0);
+      pthread_join(a, 0); pthread_join(b, 0);
+      return 0;
+    }";
+
+#[test]
+fn nobody_waits_for_inputs_and_every_run_keeps_to_its_schedule() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("asking.c");
+    std::fs::write(&path, ASKING).expect("it can be written");
+    let module = load(&path, &[]);
+    let art = verified(&module);
+    for level in LEVELS {
+        let plan = plan(&module, &art, options(level)).expect("it can be followed");
+        let printed = recorded(&module, &art, &plan);
+        let (events, changes) =
+            keeps(&module, &art, &plan, options(level), &printed).unwrap_or_else(|why| panic!("{level:?}: {why}"));
+        assert!(events > 500 && changes > 0, "{level:?}: {events} events, {changes} changes");
+    }
+}
+
 /// Threads that meet at barriers, and that nothing can go wrong for.
 const MEETING: &str = "
     #include <pthread.h>

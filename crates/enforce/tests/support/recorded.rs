@@ -5,7 +5,7 @@ use selvedge_enforce::{Level, Plan, PlanOptions};
 use selvedge_ir::{EntityRef, Module};
 use selvedge_schedule::ivr::Ivr;
 use selvedge_schedule::{
-    Options, Precision, ProgramSchedule, PublishedArt, StepKind, ThreadId, TransitionId, independently_fair,
+    Options, Precision, ProgramSchedule, PublishedArt, Silent, StepKind, ThreadId, TransitionId, independently_fair,
     program_schedule,
 };
 use std::collections::VecDeque;
@@ -36,6 +36,11 @@ pub fn followed(art: &PublishedArt, options: PlanOptions) -> (PublishedArt, Prog
         },
         replicate: if options.level == Level::Opt2 { options.replicate } else { 1 },
         omit_synchronisation: options.level > Level::Opt0,
+        silent: match options.level {
+            Level::Opt0 => Silent::Kept,
+            Level::Opt1 => Silent::Branches,
+            Level::Opt2 => Silent::Omitted,
+        },
     };
     if options.level == Level::Opt2 {
         let schedule = program_schedule(art, wanted).expect("every choice is seen");
@@ -90,11 +95,9 @@ fn steps(module: &Module, art: &PublishedArt, plan: &Plan, omit: bool) -> Steps 
                     StepKind::Branch(n) => Some(n),
                     _ => None,
                 };
-                let own =
-                    matches!(step.kind, StepKind::Branch(_) | StepKind::Nondet | StepKind::Assume | StepKind::Call);
                 // What no section has is never called.
                 let site = plan.sites.treated.get(&place).map_or(u32::MAX, |(site, _)| site.index() as u32);
-                (site, successor, !own)
+                (site, successor, step.kind.is_noticed())
             })
             .collect()
     };
