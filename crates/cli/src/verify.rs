@@ -13,7 +13,7 @@ use crate::args::{SolverArg, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
 use crate::{interrupt, output, program};
-use selvedge_impact::build::{Unsupported, build};
+use selvedge_impact::build::{Unsupported, build_unless};
 use selvedge_impact::iterate::{Counterexample, Verdict, Yield};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::solver::{Embedded, Solver, Z3};
@@ -60,16 +60,23 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let mut program = program::described(&args.input);
     let (module, hash) = program::for_schedules(&program)?;
     program.hash = hash;
+    let start = Instant::now();
+    let deadline = args.time.map(|time| start + time);
+    let limits = Limits { deadline, interrupt: Some(Arc::clone(&interrupt)), nodes: None };
+    line.stage("building");
+    let built = build_unless(&module, &|| limits.poll().is_err());
     line.clear();
-    let automata = build(&module).map_err(|error| refused(&error, &module))?;
+    let Some(automata) = built.map_err(|error| refused(&error, &module))? else {
+        let why = limits.poll().err().unwrap_or(Halt::Time);
+        let means = words::answer(&Ended::Halt(why), 0, 0);
+        output::warning(&format!("{means}, before the program was read"));
+        return Ok(Exit::Incomplete);
+    };
     let solver = solver(args, Arc::clone(&interrupt))?;
     if !args.no_files {
         let cannot = |error| Failure::usage(format!("{}: cannot be written to: {error}", args.output.display()));
         std::fs::create_dir_all(&args.output).map_err(cannot)?;
     }
-    let start = Instant::now();
-    let deadline = args.time.map(|time| start + time);
-    let limits = Limits { deadline, interrupt: Some(interrupt), nodes: None };
     let line = Line::new(args.quiet);
     let mut verifier = Verifier::new(automata, solver, limits);
     let (last, kept, publishing, safe, written) = (None, None, Duration::ZERO, 0, 0);

@@ -96,6 +96,8 @@ pub struct Location {
     pub place: Place,
     /// The transitions that start here.
     pub transitions: Vec<TransitionId>,
+    /// Whether the thread may wait for an assumption here, be it one that never holds, which makes no transition.
+    pub assumes: bool,
     /// Where in the source.
     pub loc: LocId,
 }

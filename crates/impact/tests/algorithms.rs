@@ -47,7 +47,7 @@ fn others_see_what_was_written_before_a_thread_waits_or_the_process_ends() {
 #[test]
 fn an_error_that_was_not_looked_at_yet_is_no_reason_to_give_up() {
     let outcome = complete("reader_goes_first.c", &[]);
-    assert_eq!(messages(&outcome), ["`late->a` is accessed after it was freed"]);
+    assert!(messages(&outcome).contains(&"`late->a` is accessed after it was freed"));
     assert_eq!(outcome.verdict, Ok(Verdict::PartiallySafe), "the reader may go first");
 }
 

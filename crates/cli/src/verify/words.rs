@@ -3,7 +3,7 @@
 use super::{Ended, place};
 use selvedge_impact::art::NodeId;
 use selvedge_impact::iterate::{Counterexample, Verdict};
-use selvedge_impact::program::{Place, Step, StepKind, ThreadId};
+use selvedge_impact::program::{Place, StepKind, ThreadId};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::verifier::{Halt, Verifier};
 use selvedge_ir::{EntityRef, Module};
@@ -144,7 +144,8 @@ pub fn waits(verifier: &Verifier, module: &Module, found: &Counterexample) -> Ve
         let at = place(module, transition.map_or(location.loc, |transition| transition.loc));
         let at = if at.is_empty() { String::new() } else { format!(" at {at}") };
         let what = match transition {
-            None => "an assumption that never holds".to_owned(),
+            None if location.assumes => "an assumption that never holds".to_owned(),
+            None => "something that never comes".to_owned(),
             Some(transition) => transition.text.split("; [").next().unwrap_or_default().to_owned(),
         };
         said.push(format!("{} waits{at}: {what}", data.name));
@@ -154,15 +155,8 @@ pub fn waits(verifier: &Verifier, module: &Module, found: &Counterexample) -> Ve
 
 /// Whether a thread waits for an assumption at the end of a counterexample that is a deadlock.
 pub fn waits_for_assumption(verifier: &Verifier, found: &Counterexample) -> bool {
-    let waits = |step: &Step| {
-        matches!(step.kind, StepKind::Lock | StepKind::Join | StepKind::BarrierLeave | StepKind::CondWake)
-    };
-    let assumes = |thread: ThreadId| {
-        let location = &verifier.program.locations[verifier.art.nodes[found.node].locations[thread.index()]];
-        // A way on which an assumption never holds is no transition.
-        let mut ways = location.transitions.iter().map(|&r| &verifier.program.transitions[r]);
-        location.place == Place::Code && ways.all(|way| !way.steps.iter().any(waits))
-    };
+    let assumes =
+        |thread: ThreadId| verifier.program.locations[verifier.art.nodes[found.node].locations[thread.index()]].assumes;
     found.error.is_none() && verifier.program.threads.keys().any(assumes)
 }
 
