@@ -131,6 +131,14 @@ fn as_many_searches_go_on_at_the_same_time_as_there_are_threads() {
 }
 
 #[test]
+fn what_a_search_finds_is_written_down_while_others_search() {
+    let update = "int found = __VERIFIER_nondet_int();
+                  pthread_mutex_lock(&queue); matches = matches + found; pthread_mutex_unlock(&queue);";
+    overlap(2, update);
+    overlap(4, update);
+}
+
+#[test]
 fn what_is_done_under_a_lock_is_not_done_at_the_same_time() {
     // So these tests could fail.
     let directory = tempfile::tempdir().expect("a directory");
