@@ -34,6 +34,9 @@ struct Session<'a> {
     module: Module,
     line: Line,
     start: Instant,
+    /// The time before that, and clang's part of it.
+    reading: Duration,
+    clang: Duration,
     last: Option<Ivr>,
     safe: u32,
     /// The last one as it is written, with its number; it is made as soon as the result is there, since the tree changes.
@@ -57,8 +60,9 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let silent = args.json.as_deref().is_some_and(output::is_stdout);
     let line = Line::new(args.quiet);
     line.stage("compiling");
+    let begin = Instant::now();
     let mut program = program::described(&args.input);
-    let (module, hash) = program::for_schedules(&program)?;
+    let program::Scheduled { module, hash, clang } = program::for_schedules(&program)?;
     program.hash = hash;
     let start = Instant::now();
     let deadline = args.time.map(|time| start + time);
@@ -77,6 +81,7 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         let cannot = |error| Failure::usage(format!("{}: cannot be written to: {error}", args.output.display()));
         std::fs::create_dir_all(&args.output).map_err(cannot)?;
     }
+    let reading = begin.elapsed();
     let line = Line::new(args.quiet);
     let mut verifier = Verifier::new(automata, solver, limits);
     let (last, kept, publishing, safe, written) = (None, None, Duration::ZERO, 0, 0);
@@ -88,6 +93,8 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         module,
         line,
         start,
+        reading,
+        clang,
         last,
         safe,
         kept,
@@ -99,7 +106,7 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         not_enforced,
     };
     if !args.quiet {
-        session.print(&format!("{}\n", words::program(&verifier)));
+        session.print(&format!("{}\n{}\n", words::program(&verifier), words::reading(reading, clang)));
         if let Some(why) = &session.not_enforced {
             session.print(&format!("its schedules cannot be enforced: {why}\n"));
         }
@@ -319,6 +326,8 @@ impl Session<'_> {
                 means,
                 exit_code: exit.code(),
                 seconds,
+                load_seconds: self.reading.as_secs_f64(),
+                clang_seconds: self.clang.as_secs_f64(),
                 threads: report::threads(verifier),
                 transitions: verifier.program.transitions.len(),
                 nodes: verifier.art.nodes.len(),

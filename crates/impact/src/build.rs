@@ -15,6 +15,7 @@
 //! | `build/knowledge.rs` | what is known about values at a location |
 //! | `build/liveness.rs` | which values matter where |
 //! | `build/path.rs` | one path through a thread |
+//! | `build/entry.rs` | where a thread starts |
 //! | `build/access.rs` | accesses to memory along a path |
 //! | `build/block.rs` | blocks of memory that are copied or filled |
 //! | `build/heap.rs` | allocated memory, and memory without a first value |
@@ -33,6 +34,7 @@ mod arithmetic;
 mod barrier;
 mod block;
 mod condition;
+mod entry;
 mod heap;
 mod knowledge;
 mod library;
@@ -200,8 +202,9 @@ impl<'m> Builder<'m> {
     /// Finds all locations of a thread, and the paths between them; none if it is to be stopped.
     fn follow(&mut self, thread: ThreadId, stop: &dyn Fn() -> bool) -> Result<Option<Followed>, Unsupported> {
         let entry = self.entry(thread)?;
+        let entry = self.past_local_code(entry)?;
         let mut todo = vec![entry.key.clone()];
-        self.locations.insert(entry.key.clone(), entry.known);
+        self.locations.insert(entry.key.clone(), entry.known.clone());
         let mut paths: BTreeMap<Key, Vec<Path>> = BTreeMap::new();
         while let Some(key) = todo.pop() {
             if stop() {
@@ -224,6 +227,7 @@ impl<'m> Builder<'m> {
             }
             paths.insert(key, found);
         }
+        self.start_with(&entry);
         Ok(Some(Followed { thread, entry: entry.key, paths }))
     }
 
