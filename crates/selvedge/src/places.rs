@@ -142,6 +142,13 @@ impl Places {
         self.stacks.get(thread.index()).map_or(0, |&(_, base)| base)
     }
 
+    /// Whether an object is one of a thread's own: in memory that it has allocated, or on its stack.
+    pub fn is_of(&self, addr: Addr, thread: ThreadId) -> bool {
+        let Some(addresses) = self.addresses.get(thread.index()) else { return false };
+        let n = addresses.partition_point(|&base| base <= addr);
+        n > 0 && addr.0 - addresses[n - 1].0 < self.sizes[thread.index()][n - 1]
+    }
+
     /// Which thread's stack an address is on, and how deep.
     pub fn on_stack(&self, at: usize) -> Option<(ThreadId, usize)> {
         let thread = self.stacks.iter().position(|&(limit, base)| limit <= at && at < base)?;
