@@ -26,49 +26,72 @@
 //! deleted by revisits of older reads, and the others may not (`backward.rs`). `Waits` is no restriction: the thread comes
 //! back whenever it could get on. `Later` is, so it is explored only if the branch `Now` has shown that somebody who does
 //! not depend on the attempt writes, or would write if the attempt had not taken what it exchanges, a location that the
-//! attempt looks at. If in some part of that branch nobody does so after all, the execution ends with a thread that could
-//! get on, and is counted as blocked.
+//! attempt looks at; and `ways.rs` keeps to how that came about. If in some part of that branch nobody does so after all, the
+//! execution ends with a thread that could get on, and is counted as blocked.
 //!
 //! Nothing has to be known of the program: that its writes are ordered, that values are distinct, what is between two
 //! reads. The price are the combinations that fail, and the executions that end like that. So only attempts are taken
 //! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
 //! program of their first read.
 
+use super::start_again::LastReads;
+use super::ways::{self, PutOff, Ways};
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
+use crate::joint::Joint;
 use crate::models::Model;
 use crate::request::{self, Request};
 use rustc_hash::FxHashSet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Addr, Machine, Op, SourceSpan, Status, ThreadId};
+use std::sync::Arc;
 
 /// More reads than that in one attempt: it is not tried out further.
 const LONGEST_ATTEMPT: usize = 1000;
 
+/// What is known of the attempts of a program.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Attempts {
+    /// Where those begin that are taken together.
+    sites: FxHashSet<SourceSpan>,
+    /// Where those begin that are not suitable.
+    refused: FxHashSet<SourceSpan>,
+    /// Where these end.
+    pub last_reads: LastReads,
+}
+
 /// What is known of composite awaits.
 #[derive(Default)]
 pub(super) struct Composites {
-    /// Where they begin.
-    sites: FxHashSet<SourceSpan>,
-    /// Where attempts begin that are not suitable.
-    refused: FxHashSet<SourceSpan>,
+    pub attempts: Attempts,
     /// The turns on the list of what is left to explore, oldest first.
-    turns: Vec<Open>,
+    pub turns: Vec<Open>,
     /// Sets of locations that attempts look at.
     footprints: Vec<Vec<LocId>>,
-    /// None are looked for.
-    given_up: bool,
+    /// How news comes to attempts that were put off.
+    pub put_off: PutOff,
 }
 
 /// What is known of a turn that is being explored.
 #[derive(Default)]
-struct Open {
+pub(super) struct Open {
     /// The locations that the attempt has looked at, with any values.
-    footprint: Vec<LocId>,
+    pub footprint: Vec<LocId>,
     /// The locations that others have written who do not depend on it.
-    news: Vec<LocId>,
+    pub news: Vec<LocId>,
+    /// How they came to do so.
+    pub ways: Ways,
     /// Where it looks with the coherence-last values.
-    path: Vec<Addr>,
+    pub path: Vec<Addr>,
+    /// What other workers find out about it, if some explore a part of what follows from it.
+    pub joint: Option<Arc<Joint>>,
+}
+
+impl Open {
+    /// Whether somebody writes what the attempt looks at.
+    pub fn has_news(&self) -> bool {
+        self.footprint.iter().any(|loc| self.news.contains(loc))
+    }
 }
 
 /// What happens next.
@@ -86,12 +109,17 @@ pub(super) enum Next {
 impl Composites {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.sites.is_empty()
+        self.attempts.sites.is_empty()
     }
 
-    /// From now on none are looked for.
-    pub fn give_up(&mut self) {
-        self.given_up = true;
+    /// What is known of the attempts of the program.
+    pub fn known(&self) -> Attempts {
+        self.attempts.clone()
+    }
+
+    /// Begins with what is known of the attempts of the program.
+    pub fn learn(&mut self, known: &Attempts) {
+        self.attempts.clone_from(known);
     }
 
     /// Sets of locations by their numbers.
@@ -102,10 +130,11 @@ impl Composites {
     /// Nothing is being explored any more.
     pub fn forget_turns(&mut self) {
         self.turns.clear();
+        self.put_off.clear();
     }
 
     /// The number of a set of locations.
-    fn number(&mut self, mut footprint: Vec<LocId>) -> u64 {
+    pub fn number(&mut self, mut footprint: Vec<LocId>) -> u64 {
         footprint.sort_unstable();
         let known = self.footprints.iter().position(|other| *other == footprint);
         let number = known.unwrap_or_else(|| {
@@ -137,7 +166,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Goes on with an attempt that is not over, and looks at what has become of those that are.
-    fn finish_attempt(&self) -> Option<Next> {
+    pub(super) fn finish_attempt(&self) -> Option<Next> {
         let (graph, machine) = (self.graph(), &self.runner.machine);
         for thread in (0..graph.thread_limit()).map(ThreadId::new) {
             let Some(turn) = self.open_turn(thread) else { continue };
@@ -175,8 +204,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let first = graph.thread(thread)[index as usize];
         self.runner.bring_before(graph, first);
         let span = self.runner.machine.site(thread).span;
-        self.composites.sites.remove(&span);
-        self.composites.refused.insert(span);
+        self.composites.attempts.sites.remove(&span);
+        self.composites.attempts.refused.insert(span);
         self.restart = true;
     }
 
@@ -216,11 +245,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
     }
 
-    /// What a thread asks for: in a composite await, nothing is speculative.
+    /// What a thread asks for: in a composite await, nothing is speculative, and with the last read of an attempt that is
+    /// not taken together a thread may spin.
     pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
         if self.turn_of(thread, &request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;
+        } else if self.may_start_again(thread) {
+            request.access.spins = true;
         }
         request
     }
@@ -254,7 +286,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &self.runner.machine;
         self.open_turn(thread).is_none()
             && matches!(machine.pending(thread), Op::Access(access) if access.reads())
-            && self.composites.sites.contains(&machine.site(thread).span)
+            && self.composites.attempts.sites.contains(&machine.site(thread).span)
     }
 
     /// A thread takes its turn: what it can read is explored first, and whether it waits after that.
@@ -365,48 +397,74 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for turn in graph.ids() {
             let event = graph.event(turn);
             if event.kind == Kind::Turn && event.turn == Turn::Now && !graph.porf(turn, e) && helps(turn) {
-                insert(&mut self.composites.turns[event.value as usize].news, loc);
+                let open = &mut self.composites.turns[event.value as usize];
+                insert(&mut open.news, loc);
+                ways::note(&mut open.ways, graph, turn, e);
             }
         }
     }
 
     /// An attempt that could read waits instead, if there is something to wait for.
     pub(super) fn put_off(&mut self, turn: EventId) -> Go {
-        let open = self.composites.turns.pop().expect("turns are taken from the list in order");
-        if !open.footprint.iter().any(|loc| open.news.contains(loc)) {
-            return Go::Back;
+        match self.close_turn(turn, Todo::Later { turn }) {
+            Some(open) if open.has_news() => self.set_aside(turn, Turn::Later, open),
+            _ => Go::Back,
         }
-        self.set_aside(turn, Turn::Later, open)
     }
 
     /// An attempt that would fail waits.
     pub(super) fn wait(&mut self, turn: EventId) -> Go {
-        let open = self.composites.turns.pop().expect("turns are taken from the list in order");
-        self.set_aside(turn, Turn::Waits, open)
+        match self.close_turn(turn, Todo::Wait { turn }) {
+            Some(open) => self.set_aside(turn, Turn::Waits, open),
+            None => Go::Back,
+        }
     }
 
     fn set_aside(&mut self, e: EventId, turn: Turn, open: Open) -> Go {
         self.cut_behind(e);
         debug_assert_eq!(self.graph().event(e).value, self.composites.turns.len() as u64, "turns are a stack");
         let path = open.path.iter().filter_map(|addr| self.locations.get(addr).copied()).collect();
+        let frames = &self.frames;
+        let graphs = || frames.iter().flat_map(|frame| frame.graph.ids().map(|e| frame.graph.event(e)));
+        let in_use = || graphs().filter(|event| event.kind == Kind::Turn).map(|event| event.co).collect();
+        let ways = match turn {
+            Turn::Later => self.composites.put_off.number(&open.ways, &open.footprint, in_use),
+            _ => 0,
+        };
         let numbers = (self.composites.number(open.footprint), self.composites.number(path));
-        self.frame().graph.set_turn(e, turn, numbers);
+        let graph = &mut self.frame().graph;
+        graph.set_turn(e, turn, numbers);
+        graph.set_ways(e, ways);
         Go::On
     }
 
     /// Notes which attempts were left blocked in vain, and whether there are any: then all starts again.
     pub(super) fn note_composites(&mut self) -> bool {
         let reductions = self.options.reductions;
-        if self.composites.given_up || !(reductions.composite && reductions.speculative && reductions.in_place) {
+        if !(reductions.composite && reductions.speculative && reductions.in_place) {
             return false;
         }
         let mut found = false;
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
             let Some(first) = self.failed_in_vain(thread) else { continue };
+            let has_ended = self.runner.machine.status(thread) == Status::AssumeBlocked;
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;
-            found |= !self.composites.refused.contains(&span) && self.composites.sites.insert(span);
+            if !self.composites.attempts.refused.contains(&span) {
+                found |= self.composites.attempts.sites.insert(span);
+                continue;
+            }
+            if !has_ended {
+                continue;
+            }
+            let graph = &self.frames.last().expect("there is a graph").graph;
+            let last = graph.last(thread).expect("it has read something");
+            self.runner.bring_before(graph, last);
+            let machine = &self.runner.machine;
+            if let Op::Access(access) = machine.pending(thread) {
+                found |= self.composites.attempts.last_reads.insert(machine.site(thread).span, access);
+            }
         }
         self.restart |= found;
         found

@@ -132,10 +132,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             if position == newest {
+                if self.must_be_older(e, write) {
+                    break;
+                }
                 self.reads_from(e, request, write);
                 return self.has_read(e, request);
             }
-            if !self.is_in_vain(e, request, write) {
+            if !self.is_in_vain(e, request, write) && !self.leads_nowhere(e, write) {
                 self.frame().todo.push(Todo::Source { read: e, write, older: None });
             }
         }
@@ -199,6 +202,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut flags = request.flags(thread, value);
         if request.access.spins && !flags.blocked {
             flags.blocked = self.runner.machine.waits(thread, value);
+            flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
         }
         flags
     }
