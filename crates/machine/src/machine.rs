@@ -78,6 +78,12 @@ pub trait Machine {
         access.speculates(value, next.as_ref())
     }
 
+    /// Whether threads may store to objects of their own between a speculative load and its confirmation: what an attempt
+    /// that fails stores there, the next one overwrites before anybody looks at it.
+    fn overwrites_own_stores(&self) -> bool {
+        false
+    }
+
     /// The engine treats speculative loads of these bytes, and what confirms them, like others from now on, and starts
     /// again. A machine may then not mark them any more.
     fn speculates_in_vain(&mut self, _addr: Addr) {}

@@ -13,7 +13,7 @@
 #![allow(unsafe_code)]
 
 use crate::runtime;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -184,6 +184,8 @@ pub(crate) struct Blocks {
     pub now: u32,
     /// How many bytes runs have not freed.
     pub leaked: usize,
+    /// Blocks that were freed in some run while other threads could run, if that is noted.
+    pub freed_early: Option<FxHashSet<BlockId>>,
 }
 
 /// So many are looked at one by one.
@@ -228,6 +230,11 @@ impl Blocks {
         };
         if let Some(n) = found {
             self.blocks[n].freed = true;
+            if let Some(early) = &mut self.freed_early
+                && !runtime::alone()
+            {
+                early.insert(self.blocks[n].id);
+            }
             self.kept.push((at, layout));
         }
         found.is_some()

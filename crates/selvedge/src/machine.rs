@@ -489,6 +489,11 @@ impl Machine for RustMachine {
         }
     }
 
+    /// That is looked at (`machine/retries.rs`).
+    fn overwrites_own_stores(&self) -> bool {
+        true
+    }
+
     fn speculates_in_vain(&mut self, addr: Addr) {
         runtime::shared(|shared| shared.restart |= shared.retries.give_up_word(addr));
     }

@@ -143,6 +143,7 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         shared.retries.clear();
         // What fails for no reason is a choice between a load and its exchange.
         let spurious = shared.config.spurious;
+        shared.blocks.freed_early = None;
         shared.retries.on = builder.engine == Engine::Graph && !spurious && !builder.attempts_one_by_one;
     });
     loop {
@@ -164,6 +165,10 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
                 result
             }
         };
+        runtime::shared(|shared| {
+            let freed = shared.blocks.freed_early.as_ref();
+            shared.restart |= freed.is_some_and(|freed| shared.retries.give_up_freed(freed));
+        });
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             return result;

@@ -36,7 +36,8 @@
 //! is tried out (`machine/retries.rs`): everything is run again, but when the thread is to begin the attempt, it is told an
 //! older value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
 //! Operations, stack (registers included), memory of the model and counts of objects must be what they are in the
-//! execution. If not, the place is given up, and the exploration starts again without it.
+//! execution. If not, the place is given up, and the exploration starts again without it. What an attempt that fails has
+//! stored to atomics of the thread's own, the one that was made must store again before it looks at it.
 //!
 //! Often something is left on the stack that does not matter: what the exchange has found, in a place that nobody looks at
 //! again. So there is a second way to show that nothing is left that matters. If the exchange then succeeds, the thread comes
@@ -53,9 +54,15 @@
 //! to be helped along), then the load is speculative only with those with which the next operation is on the way to the
 //! exchange; that is tried out too. If that does not tell either, the place is given up.
 //!
+//! **What goes wrong.** An attempt that fails may go wrong where one that succeeds does not: it looks at a node that somebody
+//! else has taken and freed meanwhile. So on the way to the exchange there may be no plain access but to objects of the
+//! thread's own; nothing may be loaded from a block that is freed in some execution before all other threads have been
+//! joined; and attempts that are tried out must not panic. Otherwise the place is given up.
+//!
 //! What is not seen is what is not seen of loops that spin (`spin.rs`): changes of statics of `std`'s types and of
 //! thread-local variables of `std`. As everywhere, what threads do must not depend on these.
 
+use crate::blocks::BlockId;
 use crate::machine::awaits::is_look;
 use crate::runtime::At;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -69,6 +76,8 @@ pub(crate) struct Retries {
     exchanges: FxHashMap<At, Exchange>,
     /// Which exchanges there are of a word.
     words: FxHashMap<Addr, FxHashSet<At>>,
+    /// Blocks that threads look into on the way to an exchange.
+    looked_into: FxHashMap<BlockId, FxHashSet<At>>,
     /// Whether they are looked for.
     pub on: bool,
     /// What is not treated as it could be, and why.
@@ -155,6 +164,7 @@ impl Retries {
         self.loads.clear();
         self.exchanges.clear();
         self.words.clear();
+        self.looked_into.clear();
         self.notes.clear();
     }
 
@@ -192,7 +202,30 @@ impl Retries {
         !places.is_empty()
     }
 
-    /// An attempt that fails leaves a trace.
+    /// A thread looks into a block on the way to an exchange.
+    pub fn looks_into(&mut self, block: BlockId, at: At) {
+        self.looked_into.entry(block).or_default().insert(at);
+    }
+
+    /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
+    /// into one that was freed. Whether there are any.
+    pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
+        let places: FxHashSet<At> = self
+            .looked_into
+            .iter()
+            .filter(|(block, _)| freed.contains(block))
+            .flat_map(|(_, at)| at)
+            .copied()
+            .collect();
+        let mut any = false;
+        for at in places {
+            any |= self.exchange(at).is_some();
+            self.give_up(at, GivenUp::Yes);
+        }
+        any
+    }
+
+    /// An attempt that fails leaves a trace, or may go wrong.
     pub fn leaves_trace(&mut self, at: At) {
         self.give_up(at, GivenUp::Yes);
     }
@@ -203,7 +236,7 @@ impl Retries {
         };
         exchange.given_up = given_up;
         let (file, line, column) = (at.file(), at.line(), at.column());
-        let why = if given_up == GivenUp::ForNow { NOT_NOW } else { "one that fails leaves a trace" };
+        let why = if given_up == GivenUp::ForNow { NOT_NOW } else { "one that fails leaves a trace, or may go wrong" };
         self.notes.push(format!("attempts of the exchange at {file}:{line}:{column} are explored one by one: {why}"));
     }
 

@@ -10,10 +10,11 @@
 //! read and its confirmation, and nothing at all if there are other read-modify-writes of the location. Where that turns
 //! out not to be so, the exploration starts again with speculative reads of the location as reads like any other.
 //!
-//! In between, a thread may also store what nobody else can see before the confirmation: a stack's new node is told what
-//! comes after it, and then published by the exchange (the paper's programs do so too, but there a node is not yet an object
-//! of the execution). To see it before would be to access it without having read, however indirectly, from the
-//! confirmation; so that is looked at (`is_kept_back`).
+//! In between, a thread may also store what nobody else can see before the confirmation, if the machine says that the next
+//! attempt overwrites it: a stack's new node is told what comes after it, and then published by the exchange (the paper's
+//! programs do so too, but there a node is not yet an object of the execution). To see it before would be to access it
+//! without having read, however indirectly, from the confirmation; so that is looked at (`check_kept_back`).
+//!
 //! Definition 4 also wants that no value is written twice; `older_value.rs` does without that.
 
 use super::{Explorer, Go, Todo};
@@ -86,6 +87,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let graph = self.graph();
         let event = *graph.event(e);
         if event.kind != Kind::Write || event.exclusive || event.role != Role::Memory {
+            return false;
+        }
+        if !self.runner.machine.overwrites_own_stores() {
             return false;
         }
         let location = graph.location(event.loc);

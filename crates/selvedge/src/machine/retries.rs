@@ -17,6 +17,9 @@ const LONGEST: usize = 64;
 /// Nor more that fail one after the other.
 const MOST_FAILS: usize = 4;
 
+/// What a thread comes to that ends.
+const ENDED: u64 = 3;
+
 /// What the machine keeps for loops that try again.
 #[derive(Default)]
 pub(super) struct Tries {
@@ -38,6 +41,15 @@ struct Attempt {
     /// The step that it begins with, of all steps; and its own steps.
     start: usize,
     steps: Vec<Step>,
+}
+
+impl Attempt {
+    /// Whether a store is the first thing that the attempt does with an object.
+    fn overwrites(&self, addr: Addr) -> bool {
+        let to = |step: &&Step| matches!(step.op, Op::Access(access) if access.addr == addr);
+        let first = self.steps.iter().find(to).map(|step| step.op);
+        matches!(first, Some(Op::Access(Access { kind: AccessKind::Store { .. }, .. })))
+    }
 }
 
 /// What others have written before an attempt, and what the thread has been told.
@@ -156,7 +168,10 @@ impl RustMachine {
             None if sees_no_more(access.order, *failure) => Then::GoesOn,
             None => return false,
         };
-        runtime::shared(|shared| shared.retries.learn(at, (load, then), way));
+        runtime::shared(|shared| {
+            shared.blocks.freed_early.get_or_insert_default();
+            shared.retries.learn(at, (load, then), way);
+        });
         true
     }
 
@@ -392,9 +407,12 @@ impl RustMachine {
     fn try_out<'a>(&mut self, attempt: &'a Attempt, past: &Past, fails: usize, choices: &mut Choices) -> Tried<'a> {
         let thread = attempt.thread;
         let mut stored: FxHashMap<Addr, u64> = FxHashMap::default();
-        let mut failed = 0;
+        let (mut failed, mut came) = (0, 0);
         for _ in 0..LONGEST {
-            let Some((op, at)) = self.stands_at(thread) else { return Tried::Succeeds };
+            let Some((op, at)) = self.stands_at(thread) else {
+                // It has ended, without an exchange; or it has gone wrong.
+                return if came == ENDED { Tried::Succeeds } else { Tried::Unknown };
+            };
             let Op::Access(access) = op else { return Tried::Succeeds };
             let outcome = match access.kind {
                 AccessKind::Cas { expected, .. } if at == attempt.at && access.confirms => {
@@ -412,6 +430,9 @@ impl RustMachine {
                     found
                 }
                 AccessKind::Load => {
+                    if !self.may_look(attempt, &access, at) {
+                        return Tried::Unknown;
+                    }
                     let own = stored.get(&access.addr).copied();
                     let value = own.or_else(|| choices.choose(&self.values(past, access.addr, None)));
                     let Some(value) = value else { return Tried::Unknown };
@@ -427,13 +448,30 @@ impl RustMachine {
                 // It comes to something else, as an attempt that is explored does.
                 _ => return Tried::Succeeds,
             };
-            self.tell(thread, outcome);
+            came = self.tell(thread, outcome);
             if failed == fails {
+                if !stored.keys().all(|&addr| attempt.overwrites(addr)) {
+                    return Tried::Unknown;
+                }
                 let first = usize::from(attempt.exchange.then == Then::GoesOn);
                 return Tried::Fails(&attempt.steps[first..]);
             }
         }
         Tried::Unknown
+    }
+
+    /// Whether an attempt may load this on its way: the load that it begins with, its own objects, or what nobody frees.
+    fn may_look(&self, attempt: &Attempt, access: &Access, at: At) -> bool {
+        let own = runtime::shared(|shared| shared.places.is_of(access.addr, attempt.thread));
+        if own || at == attempt.exchange.load {
+            return true;
+        }
+        runtime::shared(|shared| {
+            if let Some(block) = shared.places.block_of(access.addr) {
+                shared.retries.looks_into(block, attempt.at);
+            }
+        });
+        access.order.is_atomic()
     }
 
     /// The values that a thread may find in a word, but one.
@@ -487,7 +525,7 @@ impl RustMachine {
         let what = match &came {
             Came::Op => 1,
             Came::To(_) => 2,
-            Came::End => 3,
+            Came::End => ENDED,
             Came::Panic(panic) => {
                 let mut hasher = FxHasher::default();
                 panic.0.hash(&mut hasher);
