@@ -72,7 +72,7 @@ fn a_thread_that_ends_before_it_did_is_refused() {
         let other = Arc::clone(&x);
         let handle = thread::spawn(move || {
             let run = RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if run % 2 == 0 {
+            if run.is_multiple_of(2) {
                 other.store(5, Relaxed);
             }
             other.store(6, Relaxed);
