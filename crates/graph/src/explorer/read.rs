@@ -132,9 +132,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             if position == newest {
-                if access.speculative.is_none() && self.is_stuck(e, write) {
-                    break;
-                }
                 self.reads_from(e, request, write);
                 return self.has_read(e, request);
             }

@@ -20,15 +20,9 @@
 //!   never revisited or deleted, because it is not maximal, and what it depends on is not, because it would be deleted
 //!   then ([`backward`](crate::backward)); nor is the turn of `A`, which is not maximal before the news has come. If it, or
 //!   what its thread has read since `A` took its turn, contradicts all ways, nothing comes of it ([`Explorer::leads_nowhere`]).
-//! - *A read that reads the coherence-last write when it is added, or that is revisited by a write `w`,* may still change: it
-//!   may be revisited (again), by something that is not there yet (and depends on `w`), or be deleted by the revisit of
-//!   an older read. The latter is not so if all reads between the turn of `A` and this one are *fixed*: they do not read from
-//!   the coherence-last write of what was there before them, or of what `w` depends on. To revisit or delete one of them, it
-//!   would have to be maximal with respect to what is kept; that contains what was there before it, and `w` with all it
-//!   depends on, or else the read that `w` has revisited would be deleted without being maximal. Reads from before the turn
-//!   are not revisited before the news has come. So if all ways contradict the fixed reads, or have this read read from
-//!   something else that is there already, nothing comes of it ([`Explorer::is_stuck`]). It must not be part of a composite
-//!   await itself, which needs its maximal branch to find out its own ways.
+//! - *A read that reads the coherence-last write when it is added, or that is revisited,* is explored even if that contradicts
+//!   all ways: it may be revisited again, or be deleted by the revisit of an older read, and where the write that has
+//!   revisited it stands in coherence order is not settled yet. That leaves some executions in vain.
 //! - *A thread that would read too early* is left to last: if all ways that agree with the graph have its next read read from
 //!   something that is not there yet, others come first ([`Explorer::comes_too_early`]). `next_P` is free to choose whom it
 //!   likes, so there is nothing to prove. Otherwise the read would have to be revisited, and the graph from which that is
@@ -43,7 +37,7 @@
 //! explored in vain.
 
 use super::Explorer;
-use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, Turn};
 use crate::graph::Graph;
 use crate::models::Model;
 use rustc_hash::FxHashSet;
@@ -262,34 +256,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             !ways.iter().any(|way| fits(way, &reads))
         };
         self.put_off_in_hope().any(contradicts)
-    }
-
-    /// Whether nothing that is waited for can come if a read reads from a write: the coherence-last one when the read is
-    /// added, or one that revisits it. That is known if all reads between the turn and this one are fixed.
-    pub(super) fn is_stuck(&self, read: EventId, write: EventId) -> bool {
-        let graph = self.graph();
-        let event = graph.event(read);
-        if event.composite || event.phantom || event.confirms || event.speculative || event.primary != NONE {
-            return false;
-        }
-        let revisits = write.is_event() && write > read;
-        let is_fixed = |&q: &EventId| {
-            let location = graph.location(graph.event(q).loc);
-            let newer = &location.co[graph.position(q) as usize..];
-            !graph.event(q).reads_nothing() && newer.iter().any(|&x| x < q || revisits && graph.porf(x, write))
-        };
-        self.put_off_in_hope().any(|(turn, ways)| {
-            let between = (turn.index() + 1..read.index()).map(EventId::new).filter(|&q| graph.event(q).is_read());
-            if turn > read || !between.clone().all(|q| is_fixed(&q)) {
-                return false;
-            }
-            let names = names(graph);
-            let reads: Way = between.map(|q| (names[q.index()], source(&names, graph.event(q)))).collect();
-            let now = source(&names, &Event { rf: write, ..*event });
-            let may_still = |from: Source| from == now || is_missing(&names, from);
-            let leads = |way: &Way| fits(way, &reads) && in_way(way, names[read.index()]).is_none_or(may_still);
-            !ways.iter().any(leads)
-        })
     }
 
     /// Whether the next read of a thread should wait for something to read from.
