@@ -224,7 +224,10 @@ impl Verifier {
             Place::End => ivr.nodes.keys().filter(there).filter(goes_on).collect(),
             _ => nodes.iter().copied().filter(there).collect(),
         };
-        candidates.sort_by_key(|&w| (w != v, ivr.labels[w].len()));
+        // Off cycles, the next node at these locations is most likely the one that the turn of the tree itself comes to.
+        let on_cycle = self.is_on_cycle(ivr, v);
+        let effort = |w: NodeId| if on_cycle { ivr.labels[w].len() } else { w.index().abs_diff(v.index()) };
+        candidates.sort_by_key(|&w| (w != v, !on_cycle && w < v, effort(w)));
         for w in candidates {
             let mut all = true;
             for &conjunct in ivr.labels[w].iter() {
