@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `plan.rs`, `planner.rs` | from a tree to what each thread does |
 //! | `waits.rs` | which events wait for which |
+//! | `tails.rs` | what is still done in a section while the next one has begun |
 //! | `emit/` | the program in LLVM's text, with calls of the run-time |
 //! | `tables.rs` | the plan as tables of the run-time |
 //! | `runtime/` | the run-time: threads and inputs, waiting, whose turn it is, what the program calls |
@@ -19,6 +20,7 @@ pub mod emit;
 pub mod plan;
 mod planner;
 mod tables;
+mod tails;
 pub mod waits;
 
 pub use compile::{Binary, CompileOptions, EnforceError, compile};

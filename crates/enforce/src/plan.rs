@@ -3,8 +3,8 @@
 //! | level | what it does |
 //! |---|---|
 //! | Opt0 | every transition in the order of the path; nothing is left out |
-//! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out |
-//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged: the run-time is called only where a thread waits, is waited for, or decides; where the tree leaves open who goes on, that is decided when the program runs |
+//! | Opt1 | the partial order of each section; operations on mutexes, barriers and condition variables are left out; nobody waits for the inputs of others |
+//! | Opt2 | as Opt1, with bytes of objects told apart, sections replicated, and events merged; the next section begins while a thread is still busy with an input in the last one (`tails.rs`): the run-time is called only where a thread waits, is waited for, or decides; where the tree leaves open who goes on, that is decided when the program runs |
 //!
 //! At Opt0 and Opt1, Algorithm 4 decides beforehand where the tree leaves a choice.
 //!
@@ -15,7 +15,7 @@ use crate::emit::{SiteId, Sites};
 use crate::planner::Planner;
 use selvedge_ir::{EntityRef, FuncId, Inst, InstKind, Module, Operand};
 use selvedge_schedule::{
-    Options, Precision, PublishedArt, Start, StepKind, ThreadId, independently_fair, program_schedule,
+    Options, Precision, PublishedArt, Silent, Start, StepKind, ThreadId, independently_fair, program_schedule,
 };
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
@@ -90,6 +90,8 @@ pub struct PlanStep {
     pub successor: Option<u32>,
     /// For which signals of other threads it waits first.
     pub waits: Vec<(ThreadId, u32)>,
+    /// Whose tails of earlier sections it waits for first (`tails.rs`).
+    pub tails: Vec<ThreadId>,
     /// The signal that it gives afterwards; 0 is none.
     pub signal: u32,
 }
@@ -99,8 +101,10 @@ pub struct PlanStep {
 pub struct PlanSection {
     /// The steps of each thread.
     pub steps: Vec<Vec<PlanStep>>,
-    /// How many signals each thread gives.
+    /// How many signals each thread gives before its tail: then the next section may begin.
     pub signals: Vec<u32>,
+    /// How many signals each thread gives in all.
+    pub totals: Vec<u32>,
     /// Whether all other threads wait for a signal of its first thread before they do anything: then they need not hear
     /// of it earlier.
     pub waits_for_leader: bool,
@@ -112,6 +116,8 @@ pub struct PlanSection {
     pub in_charge: Option<ThreadId>,
     /// Whether it writes what is shared, operations of synchronisation that are left out not included.
     pub writes: bool,
+    /// Whether the thread that is alone in it takes an input when it is through, up to its tail: that may be long in coming.
+    pub asks: bool,
     /// The node that it leads to.
     pub to: usize,
 }
@@ -134,6 +140,8 @@ pub struct Choice {
     pub site: SiteId,
     /// Whether it is the branch that decides.
     pub branch: bool,
+    /// Whose tails of earlier sections it waits for first.
+    pub tails: Vec<ThreadId>,
     /// Where it leads, by successor of the branch; one entry if it is none.
     pub next: Vec<Next>,
 }
@@ -191,18 +199,23 @@ pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result
         Level::Opt2 => Precision::Bytes,
     };
     let replicate = if options.level == Level::Opt2 { options.replicate.max(1) } else { 1 };
-    let wanted = Options { precision, replicate, omit_synchronisation: omit };
+    let silent = match options.level {
+        Level::Opt0 => Silent::Kept,
+        Level::Opt1 => Silent::Branches,
+        Level::Opt2 => Silent::Omitted,
+    };
+    let wanted = Options { precision, replicate, omit_synchronisation: omit, silent };
     if options.level == Level::Opt2
         && let Ok(schedule) = program_schedule(art, wanted)
     {
-        return Planner { art, schedule: &schedule, steps: &steps, omit, options }.plan();
+        return Planner { art, schedule: &schedule, steps: &steps, omit, precision, options }.plan();
     }
     // One thread at each node, which is decided here. Changes between threads cost time: what is done in a row is done by one
     // thread.
     let stay = if options.level == Level::Opt2 { options.replicate as u32 } else { 0 };
     let fair = independently_fair(art, stay).map_err(|error| PlanError::TooLarge(error.to_string()))?;
     let schedule = program_schedule(&fair, wanted).map_err(|error| PlanError::Unseen(error.to_string()))?;
-    Planner { art: &fair, schedule: &schedule, steps: &steps, omit, options }.plan()
+    Planner { art: &fair, schedule: &schedule, steps: &steps, omit, precision, options }.plan()
 }
 
 /// Two things can be verified that the run-time cannot keep to: the number of a thread is that of its creation, which has no

@@ -5,9 +5,10 @@ use crate::emit::{SiteId, Treatment};
 use crate::plan::{
     Choice, Level, Next, Place, Plan, PlanError, PlanNode, PlanOptions, PlanSection, PlanStep, Position,
 };
+use crate::tails::{Tails, events};
 use crate::waits::{Waits, waits};
 use selvedge_ir::EntityRef;
-use selvedge_schedule::{ProgramSchedule, PublishedArt, ScheduleNode, Section, StepKind, ThreadId};
+use selvedge_schedule::{Precision, ProgramSchedule, PublishedArt, ScheduleNode, Section, StepKind, ThreadId};
 use std::collections::{BTreeMap, HashSet};
 
 /// Signals and sections are counted with this many bits.
@@ -23,6 +24,8 @@ pub(crate) struct Planner<'a> {
     pub steps: &'a [Vec<(Place, StepKind)>],
     /// Whether operations of synchronisation are left out.
     pub omit: bool,
+    /// What counts as dependent.
+    pub precision: Precision,
     /// What is wanted.
     pub options: PlanOptions,
 }
@@ -31,7 +34,12 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&self) -> Result<Plan, PlanError> {
         let sections: Vec<&Section> = self.schedule.nodes.iter().flat_map(ScheduleNode::sections).collect();
         let every = self.options.level == Level::Opt0;
-        let orders: Vec<Waits> = sections.iter().map(|section| waits(&section.schedule, every)).collect();
+        let tails = match self.options.level {
+            Level::Opt2 => Tails::new(self.art, &sections, self.precision, |section, n| self.asks_behind(section, n)),
+            _ => Tails::none(self.art, &sections),
+        };
+        let orders: Vec<Waits> =
+            sections.iter().zip(&tails.early).map(|(section, early)| waits(&section.schedule, early, every)).collect();
         let mut plan = Plan {
             sites: crate::emit::Sites::default(),
             site_names: Vec::new(),
@@ -41,9 +49,9 @@ impl<'a> Planner<'a> {
             omits_synchronisation: self.omit,
             continue_unconstrained: self.options.continue_unconstrained,
         };
-        self.treat_sites(&self.called(&sections, &orders), &mut plan);
-        for (section, order) in sections.iter().zip(&orders) {
-            plan.sections.push(self.section(section, order, &plan));
+        self.treat_sites(&self.called(&sections, &orders, &tails), &mut plan);
+        for (n, (section, order)) in sections.iter().zip(&orders).enumerate() {
+            plan.sections.push(self.section((n, section), order, &tails, &plan));
         }
         let mut first = 0;
         for node in &self.schedule.nodes {
@@ -68,15 +76,16 @@ impl<'a> Planner<'a> {
     }
 
     /// The instructions at which the run-time is called. Below Opt2 that is every one.
-    fn called(&self, sections: &[&Section], orders: &[Waits]) -> HashSet<Place> {
+    fn called(&self, sections: &[&Section], orders: &[Waits], tails: &Tails) -> HashSet<Place> {
         let mut called = HashSet::new();
         for (section, order) in sections.iter().zip(orders) {
             let mut begun = HashSet::new();
-            for (n, event) in section.schedule.events.iter().enumerate() {
+            for ((n, event), edge) in section.schedule.events.iter().enumerate().zip(events(self.art, section)) {
                 let places: Vec<Place> = self.executed(section, n).map(|(place, _)| *place).collect();
                 let signal = self.signal_step(section, n);
                 // The first event of a thread waits for its section to begin.
-                let waits = begun.insert(event.thread) || !order.waits[n].is_empty();
+                let waits =
+                    begun.insert(event.thread) || !order.waits[n].is_empty() || !tails.waits(self.art, edge).is_empty();
                 if self.options.level < Level::Opt2 || self.options.every_step {
                     called.extend(places);
                     continue;
@@ -128,11 +137,16 @@ impl<'a> Planner<'a> {
         let decides = event == 0 && self.branches(section);
         let noticed = |kind: &StepKind| match kind {
             StepKind::Branch(_) => decides,
-            StepKind::Nondet | StepKind::Assume | StepKind::Call => false,
-            _ => true,
+            kind => kind.is_noticed(),
         };
         let kinds: Vec<StepKind> = self.executed(section, event).map(|(_, kind)| *kind).collect();
         kinds.iter().rposition(noticed).unwrap_or(0)
+    }
+
+    /// Whether the thread of an event takes an input behind the step after which others may go on.
+    fn asks_behind(&self, section: &Section, event: usize) -> bool {
+        let behind = self.executed(section, event).skip(self.signal_step(section, event) + 1);
+        behind.into_iter().any(|(_, kind)| *kind == StepKind::Nondet)
     }
 
     /// Whether a section is one of several that start at its node.
@@ -140,9 +154,9 @@ impl<'a> Planner<'a> {
         self.art.branching(section.path.start)
     }
 
-    fn section(&self, section: &Section, order: &Waits, plan: &Plan) -> PlanSection {
+    fn section(&self, (number, section): (usize, &Section), order: &Waits, tails: &Tails, plan: &Plan) -> PlanSection {
         let mut steps = vec![Vec::new(); self.art.threads.len()];
-        for (n, event) in section.schedule.events.iter().enumerate() {
+        for ((n, event), edge) in section.schedule.events.iter().enumerate().zip(events(self.art, section)) {
             let signal_at = self.signal_step(section, n);
             for (at, (place, kind)) in self.executed(section, n).enumerate() {
                 let Some((site, _)) = plan.sites.treated.get(place) else {
@@ -152,9 +166,12 @@ impl<'a> Planner<'a> {
                     StepKind::Branch(successor) => Some(*successor),
                     _ => None,
                 };
-                let waits = if at == 0 { order.waits[n].clone() } else { Vec::new() };
+                let (waits, tails) = match at {
+                    0 => (order.waits[n].clone(), tails.waits(self.art, edge)),
+                    _ => (Vec::new(), Vec::new()),
+                };
                 let signal = if at == signal_at { order.signals[n] } else { 0 };
-                steps[event.thread.index()].push(PlanStep { site: *site, successor, waits, signal });
+                steps[event.thread.index()].push(PlanStep { site: *site, successor, waits, tails, signal });
             }
         }
         let leader = section.schedule.events[0].thread;
@@ -172,11 +189,13 @@ impl<'a> Planner<'a> {
         };
         PlanSection {
             steps,
-            signals: order.totals.clone(),
+            signals: order.early.clone(),
+            totals: order.totals.clone(),
             waits_for_leader,
             alone,
             in_charge,
             writes: self.writes(section),
+            asks: alone && tails.asks[number][leader.index()],
             to: section.to.index(),
         }
     }
@@ -211,7 +230,11 @@ impl<'a> Planner<'a> {
         }
         let id = plan.choices.len();
         let branch = first.successor.is_some();
-        plan.choices.push(Choice { site: first.site, branch, next: Vec::new() });
+        let mut tails: Vec<ThreadId> =
+            sections.iter().filter_map(|&section| step(section)).flat_map(|step| step.tails.clone()).collect();
+        tails.sort_unstable();
+        tails.dedup();
+        plan.choices.push(Choice { site: first.site, branch, tails, next: Vec::new() });
         let most = groups.keys().flatten().max().map_or(1, |&most| most as usize + 1);
         let mut next = vec![Next::Leave; most];
         for (successor, group) in groups {
@@ -240,7 +263,7 @@ fn check_size(plan: &Plan) -> Result<(), PlanError> {
     if plan.sections.len() + positions + 2 >= 1 << BITS || plan.nodes.len() >= 1 << BITS {
         return too_large("it has too many sections");
     }
-    if plan.sections.iter().flat_map(|section| &section.signals).any(|&count| count >= 1 << BITS) {
+    if plan.sections.iter().flat_map(|section| &section.totals).any(|&count| count >= 1 << BITS) {
         return too_large("a section is too long");
     }
     let steps: usize = plan.sections.iter().flat_map(|section| &section.steps).map(Vec::len).sum();

@@ -8,15 +8,16 @@ use std::fmt::Write;
 /// What stands before the tables: their types, which the run-time shares.
 const TYPES: &str = "\
 #include <stdint.h>
+#define TAIL 0xffffffffu
 struct wait { uint32_t thread, signals; };
 struct step { uint32_t site, successor, first_wait, wait_count, signal; };
-struct part { uint32_t first, count, signals; };
+struct part { uint32_t first, count, signals, total; };
 enum { LEAVE, TO_SECTION, TO_CHOICE };
-enum { WAITS = 1, ALONE = 2, WRITES = 4 };
+enum { WAITS = 1, ALONE = 2, WRITES = 4, ASKS = 8 };
 struct next { uint32_t kind, a, b; };
 struct position { int leader; struct next next; };
 struct node { uint32_t first, count; };
-struct choice { uint32_t site, branch, first, count; };
+struct choice { uint32_t site, branch, first, count, first_wait, wait_count; };
 ";
 
 /// The run-time of a program that has no schedule.
@@ -55,7 +56,8 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     let flags = plan.sections.iter().map(|section| {
         let flag = |set: bool, name: &'static str| if set { name } else { "0" };
         let (waits, alone) = (flag(section.waits_for_leader, "WAITS"), flag(section.alone, "ALONE"));
-        format!("{waits} | {alone} | {}", flag(section.writes, "WRITES"))
+        let (writes, asks) = (flag(section.writes, "WRITES"), flag(section.asks, "ASKS"));
+        format!("{waits} | {alone} | {writes} | {asks}")
     });
     array(&mut out, "uint8_t", "section_flags", flags);
     // The first position is the end of the schedule: nobody's.
@@ -75,14 +77,16 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     });
     let end = format!("{{{}, {}}}", thread(None), next(Next::Leave));
     array(&mut out, "struct position", "positions", [end].into_iter().chain(positions));
-    let mut first = 0;
+    let (mut first, mut first_wait) = (0, 0);
     let choices: Vec<String> = plan
         .choices
         .iter()
         .map(|choice| {
             let (site, branch, count) = (choice.site.index(), u32::from(choice.branch), choice.next.len());
+            let waits = choice.tails.len();
             first += count;
-            format!("{{{site}, {branch}, {}, {count}}}", first - count)
+            first_wait += waits;
+            format!("{{{site}, {branch}, {}, {count}, {}, {waits}}}", first - count, first_wait - waits)
         })
         .collect();
     array(&mut out, "struct choice", "choices", choices.into_iter());
@@ -93,29 +97,38 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
 /// Steps and waits, and which of them belong to which thread in which section. Behind the last section comes one without
 /// steps, for the time before the first.
 fn steps(out: &mut String, plan: &Plan, threads: usize) {
-    let (mut steps, mut waits, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    // Those of choices come first.
+    let mut waits: Vec<String> = plan.choices.iter().flat_map(|choice| choice.tails.iter().map(tail)).collect();
+    let (mut steps, mut parts) = (Vec::new(), Vec::new());
     for section in &plan.sections {
         for (thread, of_thread) in section.steps.iter().enumerate() {
-            parts.push(format!("{{{}, {}, {}}}", steps.len(), of_thread.len(), section.signals[thread]));
+            let (signals, total) = (section.signals[thread], section.totals[thread]);
+            parts.push(format!("{{{}, {}, {signals}, {total}}}", steps.len(), of_thread.len()));
             for step in of_thread {
                 let successor = step.successor.map_or("0xffffffffu".to_owned(), |n| n.to_string());
                 steps.push(format!(
                     "{{{}, {successor}, {}, {}, {}}}",
                     step.site.index(),
                     waits.len(),
-                    step.waits.len(),
+                    step.waits.len() + step.tails.len(),
                     step.signal
                 ));
                 waits.extend(step.waits.iter().map(|(thread, count)| format!("{{{}, {count}}}", thread.index())));
+                waits.extend(step.tails.iter().map(tail));
             }
         }
     }
-    parts.extend((0..threads).map(|_| "{0, 0, 0}".to_owned()));
+    parts.extend((0..threads).map(|_| "{0, 0, 0, 0}".to_owned()));
     // The address behind the last step is taken; a step of its own makes it one of the array.
     steps.push("{0, 0, 0, 0, 0}".to_owned());
     array(out, "struct step", "steps", steps.into_iter());
     array(out, "struct wait", "waits", waits.into_iter());
     array(out, "struct part", "parts", parts.into_iter());
+}
+
+/// A wait for a tail.
+fn tail(thread: &ThreadId) -> String {
+    format!("{{{}, TAIL}}", thread.index())
 }
 
 fn thread(thread: Option<ThreadId>) -> String {

@@ -18,11 +18,13 @@ pub struct Waits {
     pub signals: Vec<u32>,
     /// How many signals each thread gives in all.
     pub totals: Vec<u32>,
+    /// How many of them before its tail: when all threads have given these, the next section may begin.
+    pub early: Vec<u32>,
 }
 
-/// The waits and signals of a section schedule. With `every`, every event is signalled and waits for the one before it in
+/// The waits and signals of a section schedule. Of the events of each thread, so many come before its tail. With `every`, every event is signalled and waits for the one before it in
 /// the order of the path: nothing is merged.
-pub fn waits(schedule: &SectionSchedule, every: bool) -> Waits {
+pub fn waits(schedule: &SectionSchedule, early: &[u32], every: bool) -> Waits {
     let threads = schedule.lengths.len();
     let mut needed: Vec<Vec<(usize, u32)>> = Vec::new();
     let mut known = vec![vec![0; threads]; threads];
@@ -46,17 +48,25 @@ pub fn waits(schedule: &SectionSchedule, every: bool) -> Waits {
         }
         positions[me].push(n);
     }
-    number(schedule, &needed, &positions, every)
+    number(schedule, &needed, &positions, early, every)
 }
 
 /// Numbers the signals, and says waits in these numbers.
-fn number(schedule: &SectionSchedule, needed: &[Vec<(usize, u32)>], positions: &[Vec<usize>], every: bool) -> Waits {
+fn number(
+    schedule: &SectionSchedule,
+    needed: &[Vec<(usize, u32)>],
+    positions: &[Vec<usize>],
+    early: &[u32],
+    every: bool,
+) -> Waits {
     let mut signalled = vec![every; schedule.events.len()];
     for &(other, k) in needed.iter().flatten() {
         signalled[positions[other][k as usize - 1]] = true;
     }
-    // The end of a section is waited for by whoever starts the next one.
-    for last in positions.iter().filter_map(|all| all.last()) {
+    // The end of a section, but for tails, is waited for by whoever starts the next one; tails by who depends on them.
+    let ends: Vec<Option<usize>> =
+        positions.iter().zip(early).map(|(all, &early)| all[..early as usize].last().copied()).collect();
+    for last in positions.iter().filter_map(|all| all.last()).chain(ends.iter().flatten()) {
         signalled[*last] = true;
     }
     let mut totals = vec![0; positions.len()];
@@ -67,7 +77,8 @@ fn number(schedule: &SectionSchedule, needed: &[Vec<(usize, u32)>], positions: &
     }
     let wait = |&(other, k): &(usize, u32)| (ThreadId::new(other), signals[positions[other][k as usize - 1]]);
     let waits = needed.iter().map(|all| all.iter().map(wait).collect()).collect();
-    Waits { waits, signals, totals }
+    let early = ends.iter().map(|end| end.map_or(0, |n| signals[n])).collect();
+    Waits { waits, signals, totals, early }
 }
 
 #[cfg(test)]
@@ -129,7 +140,9 @@ mod tests {
         let mut seed = 11;
         for _ in 0..400 {
             let schedule = random_schedule(&mut seed);
-            let waits = waits(&schedule, random(&mut seed, 2) == 0);
+            let early: Vec<u32> =
+                schedule.lengths.iter().map(|&all| all - random(&mut seed, u64::from(all).max(1)) as u32).collect();
+            let waits = waits(&schedule, &early, random(&mut seed, 2) == 0);
             for _ in 0..10 {
                 let order = simulate(&schedule, &waits, &mut seed);
                 for (at, &j) in order.iter().enumerate() {
@@ -153,8 +166,9 @@ mod tests {
             accesses,
             last: false,
         });
-        let waits = waits(&partial_order(2, all, Precision::Objects), false);
-        assert_eq!(waits.totals, [2, 2]);
+        let schedule = partial_order(2, all, Precision::Objects);
+        let waits = waits(&schedule, &schedule.lengths, false);
+        assert_eq!((&waits.totals[..], &waits.early[..]), (&[2, 2][..], &[2, 2][..]));
         assert_eq!(waits.waits.iter().flatten().count(), 3);
     }
 }

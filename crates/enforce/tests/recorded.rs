@@ -6,6 +6,7 @@ mod support;
 use selvedge_enforce::{CompileOptions, Level, Plan, PlanOptions, compile, plan};
 use selvedge_ir::Module;
 use selvedge_schedule::PublishedArt;
+use std::path::Path;
 use std::process::Command;
 use support::recorded::keeps;
 use support::verified::verified;
@@ -17,7 +18,12 @@ fn options(level: Level) -> PlanOptions {
 
 /// What a program does under a plan.
 fn recorded(module: &Module, art: &PublishedArt, plan: &Plan) -> String {
-    let compiling = CompileOptions { record: 4_000, ..CompileOptions::default() };
+    recorded_with(module, art, plan, Vec::new())
+}
+
+/// The same with something linked.
+fn recorded_with(module: &Module, art: &PublishedArt, plan: &Plan, link: Vec<String>) -> String {
+    let compiling = CompileOptions { record: 4_000, link, ..CompileOptions::default() };
     let binary = compile(module, Some((plan, art)), &compiling).expect("it compiles");
     let output = Command::new(binary.path()).env("SELVEDGE_SECONDS", "20").output().expect("it can be run");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -48,6 +54,103 @@ fn every_run_keeps_to_its_schedule() {
             assert!(events > 500 && changes > 0, "{name} {level:?}: {events} events, {changes} changes");
         }
     }
+}
+
+/// Threads whose inputs decide what they do, or do not.
+const ASKING: &str = "
+    #include <pthread.h>
+    int __VERIFIER_nondet_int(void);
+    int x, y;
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    void *one(void *arg) {
+      int seen = 0;
+      while (1) {
+        pthread_mutex_lock(&m); x = seen; pthread_mutex_unlock(&m);
+        seen = __VERIFIER_nondet_int();
+      }
+    }
+    void *two(void *arg) {
+      while (1) {
+        pthread_mutex_lock(&m); int was = x; y = was; pthread_mutex_unlock(&m);
+        if (__VERIFIER_nondet_int() & 1) { pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m); }
+      }
+    }
+    int main(void) {
+      pthread_t a, b;
+      pthread_create(&a, 0, one, 0); pthread_create(&b, 0, two, 0);
+      pthread_join(a, 0); pthread_join(b, 0);
+      return 0;
+    }";
+
+#[test]
+fn nobody_waits_for_inputs_and_every_run_keeps_to_its_schedule() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("asking.c");
+    std::fs::write(&path, ASKING).expect("it can be written");
+    let module = load(&path, &[]);
+    let art = verified(&module);
+    for level in LEVELS {
+        let plan = plan(&module, &art, options(level)).expect("it can be followed");
+        let printed = recorded(&module, &art, &plan);
+        let (events, changes) =
+            keeps(&module, &art, &plan, options(level), &printed).unwrap_or_else(|why| panic!("{level:?}: {why}"));
+        assert!(events > 500 && changes > 0, "{level:?}: {events} events, {changes} changes");
+    }
+}
+
+/// Threads that take something, look at it for a while, and write down what they found.
+const SEARCHING: &str = "
+    #include <pthread.h>
+    int __VERIFIER_nondet_int(void);
+    int taken, found;
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    void *worker(void *arg) {
+      while (1) {
+        pthread_mutex_lock(&m); taken = (taken + 1) & 7; pthread_mutex_unlock(&m);
+        int hits = __VERIFIER_nondet_int();
+        pthread_mutex_lock(&m); found = found ^ hits; pthread_mutex_unlock(&m);
+      }
+    }
+    int main(void) {
+      pthread_t a, b, c;
+      pthread_create(&a, 0, worker, 0); pthread_create(&b, 0, worker, 0); pthread_create(&c, 0, worker, 0);
+      pthread_join(a, 0); pthread_join(b, 0); pthread_join(c, 0);
+      return 0;
+    }";
+
+const SLOW_INPUT: &str = "
+    #include <unistd.h>
+    int __VERIFIER_nondet_int(void) { static int n; usleep(n++ % 7 * 30); return n; }";
+
+#[test]
+fn tails_keep_dependent_events_in_order() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("searching.c");
+    std::fs::write(&path, SEARCHING).expect("it can be written");
+    let module = load(&path, &[]);
+    let open = verified(&module);
+    // Sections of one thread at a time, and sections of all of them.
+    let closed = selvedge_schedule::independently_fair(&open, 0).expect("small");
+    for art in [open, closed] {
+        tails_of(&module, &art, directory.path());
+    }
+}
+
+fn tails_of(module: &Module, art: &PublishedArt, directory: &Path) {
+    let mut plan = plan(module, art, options(Level::Opt2)).expect("it can be followed");
+    let input = directory.join("input.c");
+    std::fs::write(&input, SLOW_INPUT).expect("it can be written");
+    let link = vec![input.display().to_string()];
+    let run = |plan: &Plan| recorded_with(module, art, plan, link.clone());
+    let look = |plan: &Plan| keeps(module, art, plan, options(Level::Opt2), &run(plan));
+    let (events, late) = look(&plan).unwrap_or_else(|why| panic!("{why}"));
+    assert!(events > 500 && late > 0, "{events} events, {late} late");
+    // Nobody waits for a tail.
+    for step in plan.sections.iter_mut().flat_map(|section| &mut section.steps).flatten() {
+        step.tails.clear();
+    }
+    plan.choices.iter_mut().for_each(|choice| choice.tails.clear());
+    assert!((0..10).any(|_| look(&plan).is_err()));
 }
 
 /// Threads that meet at barriers, and that nothing can go wrong for.

@@ -57,12 +57,13 @@ fn assert_within_bounds(plan: &Plan, threads: usize) {
     for section in &plan.sections {
         assert!(section.to < plan.nodes.len());
         assert!(section.in_charge.is_none_or(|thread| thread.index() < threads));
-        assert_eq!((section.steps.len(), section.signals.len()), (threads, threads));
+        assert_eq!((section.steps.len(), section.signals.len(), section.totals.len()), (threads, threads, threads));
         for step in section.steps.iter().flatten() {
             assert!(step.site.index() < plan.site_names.len());
             for (thread, signals) in &step.waits {
-                assert!(thread.index() < threads && *signals <= section.signals[thread.index()]);
+                assert!(thread.index() < threads && *signals <= section.totals[thread.index()]);
             }
+            assert!(step.tails.iter().all(|thread| thread.index() < threads));
         }
     }
     for offer in plan.nodes.iter().flat_map(|node| &node.offers) {

@@ -72,6 +72,15 @@ fn check_end<M: Machine>(runner: &mut Runner<M>, graph: &Graph) -> Result<(), St
     result
 }
 
+/// How many steps an execution has, if they are more than some number: what a report of it would list. A read-modify-write
+/// is one, and so is an access in several parts; what the exploration adds for its own purposes is none.
+pub fn steps(graph: &Graph, more_than: usize) -> usize {
+    if graph.executed.len() <= more_than {
+        return graph.executed.len();
+    }
+    graph.executed.iter().filter(|&&e| graph.event(e).kind != Kind::Halt).count()
+}
+
 fn threads<M: Machine>(machine: &M) -> impl Iterator<Item = ThreadId> + use<M> {
     use selvedge_ir::EntityRef;
     (0..machine.thread_limit()).map(ThreadId::new)

@@ -29,8 +29,9 @@ use crate::parallel::Crew;
 use crate::request::Request;
 use crate::runner::Runner;
 use crate::{Full, OnFull, Options, ending};
+pub(crate) use composite::Attempts;
 use composite::{Composites, Next};
-pub use estimate::Estimate;
+pub use estimate::{Effort, Estimate};
 pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
 use rustc_hash::FxHashMap;
@@ -71,6 +72,8 @@ enum Todo {
     Wait { turn: EventId },
     /// A speculative read is read again in place when a write comes, but from an older write of the same value.
     Older { write: EventId, read: EventId, older: EventId },
+    /// Here was something that another worker explores.
+    Given,
 }
 
 /// A graph and what is left to explore of it.
@@ -131,10 +134,10 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     restarts: u32,
     /// For random walks: how the last graph ended, if it was full.
     reached: Option<Ending>,
-    /// Complete and blocked executions that the others have not been told of.
-    untold: [u64; 2],
     /// Others who explore the same program.
     crew: Option<&'a Crew>,
+    /// Which part of it this one explores.
+    post: crew::Post,
     /// After so many full graphs since the last start it stops.
     budget: Option<u64>,
     model: PhantomData<Mo>,
@@ -179,8 +182,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             restart: false,
             restarts: 0,
             reached: None,
-            untold: [0; 2],
             crew: None,
+            post: crew::Post::default(),
             budget: None,
             model: PhantomData,
         }
@@ -260,7 +263,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         }
         while let Some(frame) = self.frames.last_mut() {
             let go = match frame.todo.pop() {
-                Some(entry) => self.take_up(entry)?,
+                Some(entry) if self.is_wanted(&entry) => self.take_up(entry)?,
+                Some(_) => Go::Back,
                 None => {
                     let frame = self.frames.pop().expect("there is a frame");
                     self.spare.push(frame);
@@ -288,6 +292,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             Todo::Later { turn } => Ok(self.put_off(turn)),
             Todo::Wait { turn } => Ok(self.wait(turn)),
             Todo::Older { write, read, older } => self.read_again_older(write, read, older),
+            Todo::Given => Ok(Go::Back),
         }
     }
 
@@ -423,20 +428,15 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if let Some(full) = &mut self.full {
             full(&Full { graph, places: &self.runner.places, ending: ended, restarts: self.restarts });
         }
-        if let Some(crew) = self.crew {
-            let limit = self.options.limits.max_executions;
-            self.untold[usize::from(ended == Ending::Blocked)] += 1;
-            // What all workers write to slows them down, so it is done seldom unless somebody has to stop in time.
-            if limit.is_some() || self.untold[0] + self.untold[1] >= 128 {
-                let all = crew.count(std::mem::take(&mut self.untold));
-                if limit.is_some_and(|limit| all > limit) {
-                    return self.session.interrupted(Interruption::MaxExecutions);
-                }
-            }
+        let steps = ending::steps(graph, self.session.result.longest);
+        let wanted = match self.crew {
+            Some(crew) => self.count(crew, ended == Ending::Blocked)?,
+            None => true,
+        };
+        self.session.ended(ended, steps)?;
+        if !wanted {
+            return self.session.interrupted(Interruption::MaxExecutions);
         }
-        self.session.ended(ended, graph.len())?;
-        let graphs = self.session.result.complete + self.session.result.blocked;
-        let stop = self.budget.is_some_and(|budget| graphs >= budget) && self.composites.is_empty();
-        if stop { Err(Over) } else { Ok(()) }
+        if self.is_at_budget() { Err(Over) } else { Ok(()) }
     }
 }

@@ -596,6 +596,15 @@ impl Graph {
         }
     }
 
+    /// Gives the sets of locations that turns refer to other numbers.
+    pub fn renumber_turns(&mut self, numbers: &[u64]) {
+        let waits = |event: &&mut Event| event.kind == Kind::Turn && matches!(event.turn, Turn::Waits | Turn::Later);
+        for event in self.events.iter_mut().filter(waits) {
+            event.value = numbers[event.value as usize];
+            event.choice = numbers[event.choice as usize] as u32;
+        }
+    }
+
     /// Forgets all events and how wide the graph was: what is left is a little memory for a graph of another program.
     pub fn reset(&mut self) {
         self.clear();

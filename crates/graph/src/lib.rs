@@ -14,6 +14,8 @@
 //! | `runner.rs` | keeps the machine where the graph is |
 //! | `race.rs` | data races |
 //! | `parallel.rs` | exploration by several workers |
+//! | `rank.rs` | when one worker would come to what several explore |
+//! | `joint.rs` | composite awaits that several workers explore what follows from |
 //! | `linear.rs` | graphs as sequences of steps |
 //! | `ending.rs` | what a full graph means |
 
@@ -24,18 +26,19 @@ pub mod ending;
 pub mod event;
 pub mod explorer;
 pub mod graph;
+mod joint;
 pub mod linear;
 pub mod models;
 pub mod parallel;
 mod past;
 pub mod race;
+mod rank;
 pub mod request;
 pub mod runner;
 
 use event::LocId;
-pub use explorer::Estimate;
 use explorer::Explorer;
-pub use explorer::Storage;
+pub use explorer::{Effort, Estimate, Storage};
 use graph::Graph;
 use selvedge_ir::EntityRef;
 use selvedge_machine::session::{Ending, Limits, Observer, Session};
@@ -141,7 +144,12 @@ impl Observer for OnProgress<'_> {
 }
 
 /// Estimates how much there is to explore, for at most this time; none if the program stops at once or cannot be run.
-pub fn estimate<M: Machine>(mut machine: M, options: &Options, time: Duration) -> Option<Estimate> {
+pub fn estimate<M: Machine>(machine: M, options: &Options, time: Duration) -> Option<Estimate> {
+    estimate_with(machine, options, Effort { time, walks: 100_000 })
+}
+
+/// The same with a given effort.
+pub fn estimate_with<M: Machine>(mut machine: M, options: &Options, effort: Effort) -> Option<Estimate> {
     // Violations that random walks meet are for the exploration to find.
     let limits = Limits { all: true, max_executions: None, time: None, ..options.limits.clone() };
     let options = Options { limits, ..options.clone() };
@@ -150,10 +158,10 @@ pub fn estimate<M: Machine>(mut machine: M, options: &Options, time: Duration) -
     machine.start().ok()?;
     let (options, session) = (&options, &mut session);
     let estimate = match options.model {
-        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, session, None).estimate(time),
-        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, session, None).estimate(time),
-        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, session, None).estimate(time),
-        MemoryModel::Rc11 => Explorer::<M, models::rc11::Rc11>::new(machine, options, session, None).estimate(time),
+        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, session, None).estimate(effort),
+        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, session, None).estimate(effort),
+        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, session, None).estimate(effort),
+        MemoryModel::Rc11 => Explorer::<M, models::rc11::Rc11>::new(machine, options, session, None).estimate(effort),
     };
     estimate.ok()
 }

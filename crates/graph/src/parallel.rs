@@ -3,29 +3,37 @@
 //! Every entry of a list of what is left to explore, together with its graph, is a piece of work of its own: nobody needs
 //! to know what the others do. A worker that has nothing to do says so, and one that has plenty gives the oldest entry of
 //! its oldest graph away, with a copy of that graph; what is old is large. So counts do not depend on the number of
-//! workers.
+//! workers. Only whether a composite await is put off depends on what follows if it is not, all of it: whoever explores a
+//! part of that says what it has found out when it is done (`joint.rs`).
 //!
-//! Where a reduction has to be left out for a location, the exploration starts again, and for how many locations that is
-//! depends on what is noticed first. So one worker alone finds that out: it explores, and starts again if need be, until it
-//! has visited many graphs without having to. Then all workers start with what it knows. If that turns out not to be
-//! enough, one worker alone goes further.
+//! Nor does anything else depend on it. Every piece of work has a rank: when one worker alone would come to it
+//! (`rank.rs`). If something is found that ends everything, like a violation, what one worker would have explored before
+//! is still explored, and what it would not have come to is not counted. So it is the same violation that is reported, and
+//! if all of them are asked for, they come in the same order.
+//!
+//! Where a reduction has to be left out for a location, or an attempt turns out to be a composite await, the exploration
+//! starts again, and for how many that is depends on what is noticed first. So one worker alone finds that out: it
+//! explores, and starts again if need be, until it has visited many graphs without having to. Then all workers start with
+//! what it knows. If that turns out not to be enough, one worker alone goes further.
 //!
 //! Each worker has a machine of its own. Machines number threads in the order in which they first meet them, and a
 //! graph is meaningful to machines with the same numbers only: a parcel carries the paths of its threads, and a worker
 //! with other numbers refuses it. Then the exploration starts again with one worker, and says so.
 
 use crate::event::LocId;
-use crate::explorer::{Explorer, Frame, Habits, Place};
+use crate::explorer::{Attempts, Explorer, Frame, Habits, Place};
+use crate::joint::{Joint, Rest};
 use crate::models::{self, Model};
+use crate::rank::Rank;
 use crate::{MemoryModel, Options};
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::session::{Observer, Session};
+use selvedge_machine::session::{Limits, Observer, Session};
 use selvedge_machine::verdict::{Exploration, Interruption, Progress};
 use selvedge_machine::{Machine, ThreadId};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Programs may nest deeply; only what is used of it takes memory.
 const STACK: usize = 1 << 26;
@@ -36,6 +44,26 @@ pub(crate) struct Parcel {
     pub places: Vec<Place>,
     pub habits: Vec<Habits>,
     pub threads: Vec<Vec<u32>>,
+    /// Sets of locations that waiting turns of the graph refer to.
+    pub footprints: Vec<Vec<LocId>>,
+    /// The turns that it is part of what follows from, oldest first.
+    pub turns: Vec<Arc<Joint>>,
+    /// If it is the rest of a turn: which one.
+    pub rest: Option<Rest>,
+    pub rank: Rank,
+}
+
+/// What a worker has explored while nobody else explored anything that one worker alone would have explored in between.
+pub(crate) struct Stretch {
+    pub first: Rank,
+    pub result: Exploration,
+}
+
+/// What is known of a program from the start.
+#[derive(Default)]
+pub(crate) struct Knowledge {
+    pub habits: FxHashMap<Place, Habits>,
+    pub attempts: Attempts,
 }
 
 #[derive(Default)]
@@ -46,7 +74,7 @@ struct Queue {
 
 /// What the workers share.
 pub(crate) struct Crew {
-    workers: usize,
+    team: Team,
     queue: Mutex<Queue>,
     changed: Condvar,
     /// How many parcels are wanted.
@@ -57,7 +85,10 @@ pub(crate) struct Crew {
     restart: AtomicBool,
     /// Why everybody stops: numbers of threads differ.
     strangers: AtomicBool,
-    habits: FxHashMap<Place, Habits>,
+    /// Something was found that ends everything; the first of these that one worker alone would have found.
+    has_found: AtomicBool,
+    found: Mutex<Option<Rank>>,
+    pub known: Knowledge,
     /// What the workers that are done have come to know of locations.
     learned: Mutex<FxHashMap<Place, Habits>>,
     executions: AtomicU64,
@@ -65,16 +96,18 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    fn new(workers: usize, habits: FxHashMap<Place, Habits>) -> Crew {
+    fn new(team: Team, known: Knowledge) -> Crew {
         Crew {
-            workers,
+            team,
             queue: Mutex::default(),
             changed: Condvar::new(),
             wanted: AtomicUsize::new(0),
             stop: Arc::default(),
             restart: AtomicBool::new(false),
             strangers: AtomicBool::new(false),
-            habits,
+            has_found: AtomicBool::new(false),
+            found: Mutex::default(),
+            known,
             learned: Mutex::default(),
             executions: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
@@ -95,6 +128,14 @@ impl Crew {
         self.changed.notify_one();
     }
 
+    /// Waits until all others wait for work, if that is asked for.
+    fn wait_for_others(&self) {
+        let others = |queue: &Queue| queue.idle + 1 >= self.team.workers || self.stop.load(Ordering::Relaxed);
+        while self.team.together && !others(&self.queue.lock().unwrap_or_else(PoisonError::into_inner)) {
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits for work; none if there will never be any.
     fn take(&self) -> Option<Parcel> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,11 +145,14 @@ impl Crew {
                 return None;
             }
             if let Some(parcel) = queue.parcels.pop() {
+                if self.is_void(&parcel.rank) {
+                    continue;
+                }
                 queue.idle -= 1;
                 self.wanted.store(queue.idle.saturating_sub(queue.parcels.len()), Ordering::Relaxed);
                 return Some(parcel);
             }
-            if queue.idle == self.workers {
+            if queue.idle == self.team.workers {
                 // Everybody waits: there is nothing left.
                 self.stop.store(true, Ordering::Relaxed);
                 self.changed.notify_all();
@@ -132,14 +176,31 @@ impl Crew {
         self.stop();
     }
 
+    /// Something was found that ends everything.
+    pub fn found(&self, rank: &Rank) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.as_ref().is_none_or(|first| rank < first) {
+            *found = Some(rank.clone());
+        }
+        self.has_found.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one worker alone would not have come to something.
+    #[inline]
+    pub fn is_void(&self, rank: &Rank) -> bool {
+        let is_later = |first: &Rank| rank > first;
+        self.has_found.load(Ordering::Relaxed)
+            && self.found.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(is_later)
+    }
+
     /// What is known of a location from the start.
     pub fn habits(&self, place: Place) -> Habits {
-        self.habits.get(&place).copied().unwrap_or_default()
+        self.known.habits.get(&place).copied().unwrap_or_default()
     }
 
     /// The locations that are known from the start.
     pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = self.habits.keys().copied().collect();
+        let mut places: Vec<Place> = self.known.habits.keys().copied().collect();
         places.sort_unstable();
         places
     }
@@ -164,6 +225,17 @@ impl Crew {
     }
 }
 
+/// Several workers.
+#[derive(Clone, Copy, Debug)]
+pub struct Team {
+    /// How many there are.
+    pub workers: usize,
+    /// If there is something to find out first, so many graphs one worker visits alone without having to start again.
+    pub alone: u64,
+    /// Nobody begins before all are there.
+    pub together: bool,
+}
+
 /// Explores with several workers, each with a machine of its own.
 pub fn explore_parallel<M: Machine>(
     make: &(dyn Fn() -> M + Sync),
@@ -171,27 +243,43 @@ pub fn explore_parallel<M: Machine>(
     jobs: usize,
     progress: &mut dyn FnMut(&Progress),
 ) -> Exploration {
-    let (mut habits, mut notes) = (FxHashMap::default(), Vec::new());
-    let mut graphs = GRAPHS_ALONE;
+    explore_with_team(make, options, Team { workers: jobs, alone: GRAPHS_ALONE, together: false }, progress)
+}
+
+/// As [`explore_parallel`], with workers that begin differently.
+pub fn explore_with_team<M: Machine>(
+    make: &(dyn Fn() -> M + Sync),
+    options: &Options,
+    team: Team,
+    progress: &mut dyn FnMut(&Progress),
+) -> Exploration {
+    let started = Instant::now();
+    let (mut known, mut before) = (Knowledge::default(), Exploration::default());
+    let mut graphs = team.alone;
     loop {
-        let crew = Crew::new(jobs, habits);
-        let results = run_crew(make, options, &crew, progress);
+        let left = time_left(options, started);
+        let crew = Crew::new(team, known);
+        let stretches = run_crew(make, &left, &crew, progress);
         if crew.strangers.load(Ordering::Relaxed) {
-            let mut alone = crate::explore(make(), options, progress);
+            let mut alone = crate::explore(make(), &time_left(options, started), progress);
             alone.notes.push("one job instead of several: threads come into being in different orders".to_owned());
             return alone;
         }
-        let start_again = crew.restart.load(Ordering::Relaxed) || crew.would_start_again(options);
-        if !start_again || results.iter().any(|result| is_over(result, options)) {
-            let known = Exploration { notes, ..Exploration::default() };
-            return results.into_iter().fold(known, merge);
+        if !crew.restart.load(Ordering::Relaxed) && !crew.would_start_again(options) {
+            return crew.conclude(before, stretches);
         }
-        match explore_alone(make(), options, graphs, progress) {
+        match explore_alone(make(), &time_left(options, started), graphs, progress) {
             Alone::Over(result) => return *result,
-            Alone::Stopped(known, said) => (habits, notes) = (known, said),
+            Alone::Stopped(learned, said) => (known, before) = (learned, *said),
         }
         graphs *= 8;
     }
+}
+
+/// The same with as much time as is left.
+fn time_left(options: &Options, started: Instant) -> Options {
+    let time = options.limits.time.map(|time| time.saturating_sub(started.elapsed()));
+    Options { limits: Limits { time, ..options.limits.clone() }, ..options.clone() }
 }
 
 /// So many graphs one worker visits without having to start again before the others join it.
@@ -201,8 +289,8 @@ const GRAPHS_ALONE: u64 = 2_000;
 enum Alone {
     /// The end.
     Over(Box<Exploration>),
-    /// A number of graphs; with what it knows of locations, and what is to be said about that.
-    Stopped(FxHashMap<Place, Habits>, Vec<String>),
+    /// A number of graphs; with what it knows of the program, and what it has said and found.
+    Stopped(Knowledge, Box<Exploration>),
 }
 
 /// Explores until so many graphs have been visited without having to start again.
@@ -226,14 +314,18 @@ fn explore_alone<M: Machine>(
         }
     };
     match stopped {
-        Some(habits) => Alone::Stopped(habits, session.result.notes),
+        Some(known) => {
+            let Exploration { notes, violations, .. } = session.result;
+            Alone::Stopped(known, Box::new(Exploration { notes, violations, ..Exploration::default() }))
+        }
         None => Alone::Over(Box::new(session.result)),
     }
 }
 
-/// Whether a worker has found something that ends everything.
-fn is_over(result: &Exploration, options: &Options) -> bool {
-    result.unsupported.is_some() || !options.limits.all && !result.violations.is_empty()
+/// Whether something was found that ends everything.
+pub(crate) fn ends_all(result: &Exploration) -> bool {
+    let found = [Interruption::FirstViolation, Interruption::MaxEvents];
+    result.unsupported.is_some() || result.interruption.is_some_and(|why| found.contains(&why))
 }
 
 struct Quiet;
@@ -245,11 +337,11 @@ fn run_crew<M: Machine>(
     options: &Options,
     crew: &Crew,
     progress: &mut dyn FnMut(&Progress),
-) -> Vec<Exploration> {
+) -> Vec<Stretch> {
     std::thread::scope(|scope| {
         let worker = |first: bool| move || work(make, options, crew, first);
         let start = |n| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker(n == 0));
-        let workers: Vec<_> = (0..crew.workers).map(|n| start(n).expect("a thread can be started")).collect();
+        let workers: Vec<_> = (0..crew.team.workers).map(|n| start(n).expect("a thread can be started")).collect();
         let started = std::time::Instant::now();
         while !workers.iter().all(|worker| worker.is_finished()) {
             if options.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
@@ -261,86 +353,111 @@ fn run_crew<M: Machine>(
             progress(&Progress { complete, blocked, depth: 0, fraction: 0.0 });
         }
         let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        joined.flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
 
 /// What one worker does.
-fn work<M: Machine>(make: &(dyn Fn() -> M + Sync), options: &Options, crew: &Crew, first: bool) -> Exploration {
+fn work<M: Machine>(make: &(dyn Fn() -> M + Sync), options: &Options, crew: &Crew, first: bool) -> Vec<Stretch> {
     let mut limits = options.limits.clone();
     limits.interrupt = Some(Arc::clone(&crew.stop));
     let own = Options { limits, ..options.clone() };
     let mut quiet = Quiet;
     let mut session = Session::new(&own.limits, &mut quiet);
     let mut machine = make();
-    if let Err(stop) = machine.start() {
-        if first {
-            // It stops before anything can be explored.
-            drop(session);
-            crew.stop();
-            return crate::explore(make(), options, &mut |_| {});
+    if machine.start().is_err() {
+        // It stops before anything can be explored.
+        crew.stop();
+        if !first {
+            return Vec::new();
         }
-        let _ = stop;
-        return session.result;
+        return vec![Stretch { first: Rank::default(), result: crate::explore(make(), options, &mut |_| {}) }];
     }
-    match options.model {
+    let mut stretches = match options.model {
         MemoryModel::Sc => labour::<M, models::sc::Sc>(machine, &own, &mut session, crew, first),
         MemoryModel::Tso => labour::<M, models::tso::Tso>(machine, &own, &mut session, crew, first),
         MemoryModel::Ra => labour::<M, models::ra::Ra>(machine, &own, &mut session, crew, first),
         MemoryModel::Rc11 => labour::<M, models::rc11::Rc11>(machine, &own, &mut session, crew, first),
-    }
-    let mut result = session.result;
+    };
     let asked = options.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    if result.interruption == Some(Interruption::User) && !asked {
-        // It was another worker that made an end.
-        result.interruption = None;
+    for result in stretches.iter_mut().map(|stretch| &mut stretch.result) {
+        if result.interruption == Some(Interruption::User) && !asked {
+            // It was another worker that made an end.
+            result.interruption = None;
+        }
     }
-    result
+    stretches
 }
 
-fn labour<M: Machine, Mo: Model>(machine: M, own: &Options, session: &mut Session<'_>, crew: &Crew, first: bool) {
+fn labour<M: Machine, Mo: Model>(
+    machine: M,
+    own: &Options,
+    session: &mut Session<'_>,
+    crew: &Crew,
+    first: bool,
+) -> Vec<Stretch> {
     let mut explorer = Explorer::<M, Mo>::new(machine, own, session, None);
     explorer.join_crew(crew);
-    let mut over = first && explorer.run().is_err();
-    while !over {
+    if first {
+        crew.wait_for_others();
+    }
+    let mut goes_on = !first || explorer.begin();
+    while goes_on {
         let Some(parcel) = crew.take() else { break };
         if !explorer.adopt(parcel) {
             crew.strangers.store(true, Ordering::Relaxed);
             break;
         }
-        over = explorer.go_on().is_err();
+        goes_on = explorer.go_on_with_parcel();
     }
     crew.learn(explorer.known_habits());
     crew.stop();
+    explorer.into_stretches()
 }
 
-/// Puts the results of two workers together.
-fn merge(mut a: Exploration, b: Exploration) -> Exploration {
-    a.complete += b.complete;
-    a.blocked += b.blocked;
-    a.redundant += b.redundant;
-    a.steps += b.steps;
-    a.longest = a.longest.max(b.longest);
-    a.unsupported = a.unsupported.or(b.unsupported);
-    a.interruption = a.interruption.or(b.interruption);
-    for found in b.violations {
-        let same = |known: &selvedge_machine::verdict::Found| known.violation == found.violation;
-        if !a.violations.iter().any(same) {
-            a.violations.push(found);
+impl Crew {
+    /// Puts together what was explored, in the order of one worker, up to what ends everything; with what was found before.
+    fn conclude(&self, before: Exploration, mut stretches: Vec<Stretch>) -> Exploration {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).take();
+        stretches.sort_by(|a, b| a.first.cmp(&b.first));
+        let counts = |stretch: &Stretch| found.as_ref().is_none_or(|last| stretch.first <= *last);
+        let results = stretches.into_iter().filter(counts).map(|stretch| stretch.result);
+        // Violations that are the same are told once, as one worker would.
+        let all = Limits { all: true, ..Limits::default() };
+        let mut quiet = Quiet;
+        let mut session = Session::new(&all, &mut quiet);
+        for result in std::iter::once(before).chain(results) {
+            add(&mut session, result);
         }
+        session.result
     }
-    for (bound, count) in b.bounds {
-        match a.bounds.iter_mut().find(|(known, _)| *known == bound) {
+}
+
+/// Adds a result to those that come before it.
+fn add(session: &mut Session<'_>, result: Exploration) {
+    for found in result.violations {
+        // It goes on after a violation.
+        let _ = session.violated(found.violation, || found.schedule);
+    }
+    let all = &mut session.result;
+    all.complete += result.complete;
+    all.blocked += result.blocked;
+    all.redundant += result.redundant;
+    all.steps += result.steps;
+    all.longest = all.longest.max(result.longest);
+    all.unsupported = all.unsupported.take().or(result.unsupported);
+    all.interruption = all.interruption.or(result.interruption);
+    for (bound, count) in result.bounds {
+        match all.bounds.iter_mut().find(|(known, _)| *known == bound) {
             Some((_, known)) => *known += count,
-            None => a.bounds.push((bound, count)),
+            None => all.bounds.push((bound, count)),
         }
     }
-    for note in b.notes {
-        if !a.notes.contains(&note) {
-            a.notes.push(note);
+    for note in result.notes {
+        if !all.notes.contains(&note) {
+            all.notes.push(note);
         }
     }
-    a
 }
 
 /// How another explorer's numbers of locations translate into this one's.

@@ -1,7 +1,14 @@
 //! Several workers explore what one does; and random walks say how much that is.
 
-use selvedge_graph::parallel::explore_parallel;
-use selvedge_graph::{MemoryModel, Options, Reductions, estimate, explore};
+#[path = "../../trace/tests/loops/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod loops;
+
+use loops::{EXCHANGING, SPINNING, contest};
+use selvedge_graph::parallel::{Team, explore_parallel, explore_with_team};
+use selvedge_graph::{Effort, MemoryModel, Options, Reductions, estimate, estimate_with, explore};
+use selvedge_machine::interp::{InterpOptions, Interpreter};
+use selvedge_machine::verdict::Exploration;
 use selvedge_oracle::generate::{Profile, generate, profile};
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
@@ -30,19 +37,57 @@ fn counts_do_not_depend_on_the_number_of_workers() {
             let options = options(model, if seed % 2 == 0 { Reductions::ALL } else { Reductions::NONE });
             let one = explore(machine(&program), &options, &mut |_| {});
             let three = explore_parallel(&|| machine(&program), &options, 3, &mut |_| {});
-            let kinds = |result: &selvedge_machine::verdict::Exploration| {
-                let mut kinds: Vec<_> = result.violations.iter().map(|found| found.violation.kind).collect();
-                kinds.sort_unstable();
-                kinds.dedup();
-                kinds
-            };
-            assert_eq!(one.complete, three.complete, "{name} {seed}:\n{program}");
-            assert_eq!(one.blocked, three.blocked, "{name} {seed}:\n{program}");
-            assert_eq!(one.notes, three.notes, "{name} {seed}:\n{program}");
-            assert_eq!(kinds(&one), kinds(&three), "{name} {seed}:\n{program}");
-            assert_eq!(one.unsupported, three.unsupported, "{name} {seed}:\n{program}");
+            let eager = Team { workers: 2, alone: 1 + seed % 8, together: true };
+            let two = explore_with_team(&|| machine(&program), &options, eager, &mut |_| {});
+            let one = told(one);
+            assert_eq!(one, told(three), "{name} {seed}:\n{program}");
+            assert_eq!(one, told(two), "{name} {seed}:\n{program}");
         }
     }
+}
+
+/// A program with loops that read several things.
+fn contestants(text: &str) -> Interpreter {
+    let passes = selvedge_analysis::Options { verify: true, purity: true, await_: true, ..Default::default() };
+    let mut module = selvedge_ir::parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    selvedge_analysis::prepare(&mut module, &passes).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let options = InterpOptions { unroll: Some(5), dynamic_purity: true, atomics_publish: true, ..Default::default() };
+    Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// All but how many steps were made: several workers and one start again at different times.
+fn told(result: Exploration) -> Exploration {
+    Exploration { steps: 0, ..result }
+}
+
+#[test]
+fn composite_awaits_are_the_same_with_any_number_of_workers() {
+    let kinds = [SPINNING, 10..12, 10..16, SPINNING.start..EXCHANGING.end];
+    let (mut spared, mut failed) = (0, 0);
+    for (seed, kinds) in (0..60).flat_map(|seed| kinds.iter().map(move |kinds| (seed, kinds))) {
+        let text = contest(seed, kinds);
+        let model = MemoryModel::ALL[seed as usize % 4];
+        let mut options = options(model, Reductions::ALL);
+        options.limits.max_executions = Some(3_000);
+        if explore(contestants(&text), &options, &mut |_| {}).interruption.is_some() {
+            continue;
+        }
+        options.limits.max_executions = None;
+        let plain = Options { reductions: Reductions::AWAMOCHE, ..options.clone() };
+        let without = explore(contestants(&text), &plain, &mut |_| {});
+        for all in [true, false] {
+            options.limits.all = all;
+            let one = told(explore(contestants(&text), &options, &mut |_| {}));
+            spared += u64::from(all && one.blocked < without.blocked);
+            failed += u64::from(!all && !one.violations.is_empty());
+            for (workers, alone) in [(2, 1), (4, 1), (3, 20)] {
+                let team = Team { workers, alone, together: true };
+                let several = explore_with_team(&|| contestants(&text), &options, team, &mut |_| {});
+                assert_eq!(one, told(several), "{team:?}, {}, seed {seed}, {kinds:?}\n{text}", model.name());
+            }
+        }
+    }
+    assert!(spared > 30 && failed > 30, "{spared} programs with composite awaits, {failed} with violations");
 }
 
 #[test]
@@ -70,6 +115,41 @@ fn estimates_are_near_the_number_of_executions() {
         far += u32::from(off > 4.0 * guess.error + 0.02 * exact + 0.5);
     }
     assert!(far <= 1, "{far} of 30 estimates are far off");
+}
+
+/// How many standard errors an estimate is off.
+fn off(exact: &Exploration, guess: &selvedge_graph::Estimate) -> f64 {
+    let exact = (exact.complete + exact.blocked) as f64;
+    let off = guess.complete + guess.blocked - exact;
+    // If all walks have come to the same, the estimate is exact.
+    if off.abs() < 1e-6 * exact { 0.0 } else { off / guess.error }
+}
+
+#[test]
+fn estimates_are_right_on_average_if_attempts_are_composite() {
+    let kinds = [SPINNING, 10..12, 10..16, SPINNING.start..EXCHANGING.end];
+    let mut all = Vec::new();
+    for (seed, kinds) in (0..90).flat_map(|seed| kinds.iter().map(move |kinds| (seed, kinds))) {
+        let text = contest(seed, kinds);
+        let mut options = options(MemoryModel::ALL[seed as usize % 4], Reductions::ALL);
+        options.limits.max_executions = Some(1_000);
+        let exact = explore(contestants(&text), &options, &mut |_| {});
+        let plain = Options { reductions: Reductions::AWAMOCHE, ..options.clone() };
+        let without = explore(contestants(&text), &plain, &mut |_| {});
+        let composite = exact.blocked < without.blocked;
+        if exact.interruption.is_some() || !composite {
+            continue;
+        }
+        let effort = Effort { time: Duration::from_secs(60), walks: 2_000 };
+        let guess = estimate_with(contestants(&text), &options, effort).expect("it can be run");
+        let off = off(&exact, &guess);
+        assert!(off.abs() < 5.0, "{off} standard errors: {exact:?}, {guess:?}, seed {seed}, {kinds:?}\n{text}");
+        all.push(off);
+    }
+    // If each is right on average, so is their sum.
+    let telling = all.iter().filter(|&&off| off != 0.0).count();
+    let together = all.iter().sum::<f64>() / (telling as f64).sqrt();
+    assert!(telling > 20 && together.abs() < 4.0, "{telling} of {} programs, off by {together}", all.len());
 }
 
 #[test]

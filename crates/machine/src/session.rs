@@ -141,12 +141,19 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// What was found so far; what comes is counted from the start again.
+    pub fn take(&mut self) -> Exploration {
+        self.seen.clear();
+        std::mem::take(&mut self.result)
+    }
+
     /// Counts executions from the start again; violations stay.
     pub fn restart(&mut self) {
         self.observer.restart();
         self.result.complete = 0;
         self.result.blocked = 0;
         self.result.redundant = 0;
+        self.result.longest = 0;
         self.result.bounds.clear();
     }
 

@@ -245,6 +245,11 @@ impl StepKind {
                 | StepKind::AtomicEnd
         )
     }
+
+    /// Whether another thread could notice it: all but what a thread decides or is told by itself.
+    pub fn is_noticed(self) -> bool {
+        !matches!(self, StepKind::Branch(_) | StepKind::Nondet | StepKind::Assume)
+    }
 }
 
 /// A read or write of a shared object.

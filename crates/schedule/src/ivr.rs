@@ -78,6 +78,7 @@ fn only(schedule: &ProgramSchedule, node: usize) -> Option<&Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::Silent;
     use crate::figure_3::figure_3;
     use crate::independence::Precision;
     use crate::program_schedule::{Options, program_schedule};
@@ -87,7 +88,7 @@ mod tests {
         let art = figure_3();
         let schedule = program_schedule(
             &art,
-            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false },
+            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false, silent: Silent::Kept },
         )
         .expect("one thread at each node");
         let mut ivr = Ivr::new(&art, &schedule);

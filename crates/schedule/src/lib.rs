@@ -12,12 +12,14 @@
 //! | `fairness.rs` | whether a tree admits fairness, and whether it is fair |
 //! | `independently_fair.rs` | Algorithm 4: a fair tree out of one that admits fairness |
 //! | `independence.rs` | when two transitions are independent |
+//! | `events.rs` | which transitions are events |
 //! | `section_path.rs` | branching-free paths |
 //! | `section_schedule.rs` | their partial orders, as vector clocks |
 //! | `program_schedule.rs` | section schedules connected to a graph |
 //! | `ivr.rs` | Algorithm 3: who may go on under a program schedule |
 
 pub mod art;
+pub mod events;
 pub mod fairness;
 #[cfg(test)]
 pub mod figure_3;
@@ -34,6 +36,7 @@ pub use art::{
     Access, Edge, FORMAT, LocationId, Node, NodeId, Object, ObjectId, Program, PublishedArt, Start, Step, StepKind,
     Thread, ThreadId, Transition, TransitionId,
 };
+pub use events::{Events, Silent};
 pub use independence::Precision;
 pub use independently_fair::independently_fair;
 pub use program_schedule::{

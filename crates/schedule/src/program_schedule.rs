@@ -15,9 +15,10 @@
 //! node is *open*, and who runs the program chooses, fairly (Lemma 7). [`crate::independently_fair()`] leaves one thread at each
 //! node.
 
+use crate::events::{Events, Silent};
 use crate::independence::Precision;
 use crate::section_path::{SectionPath, only_edge, section_path};
-use crate::section_schedule::{SectionSchedule, is_event, section_schedule};
+use crate::section_schedule::{SectionSchedule, section_schedule};
 use crate::{NodeId, PublishedArt, ThreadId};
 use selvedge_ir::{EntityRef, entity};
 use std::collections::{HashMap, HashSet};
@@ -80,6 +81,8 @@ pub struct Options {
     pub replicate: usize,
     /// Whether operations of synchronisation are left out.
     pub omit_synchronisation: bool,
+    /// What becomes of transitions that no other thread could notice.
+    pub silent: Silent,
 }
 
 /// A tree leaves a choice between threads that cannot be seen when the program runs: one of them would do nothing that is
@@ -91,6 +94,7 @@ pub struct Unseen(pub NodeId);
 /// The program schedule of a tree that admits fairness.
 pub fn program_schedule(art: &PublishedArt, options: Options) -> Result<ProgramSchedule, Unseen> {
     let boundaries = boundaries(art);
+    let events = Events::new(art, options.omit_synchronisation, options.silent);
     let mut numbers: HashMap<NodeId, ScheduleNodeId> = HashMap::new();
     let mut order = Vec::new();
     let mut number = |node: NodeId, order: &mut Vec<NodeId>| {
@@ -99,11 +103,11 @@ pub fn program_schedule(art: &PublishedArt, options: Options) -> Result<ProgramS
             ScheduleNodeId::new(order.len() - 1)
         })
     };
-    number(next_event(art, art.uncovered(art.root()), options), &mut order);
+    number(next_event(art, art.uncovered(art.root()), &events), &mut order);
     let mut nodes = Vec::new();
     while let Some(&node) = order.get(nodes.len()) {
         let mut offers = Vec::new();
-        for start in starts(art, node, options)? {
+        for start in starts(art, node, &events)? {
             let mut sections = Vec::new();
             for first in start.edges {
                 let mut passed = 0;
@@ -111,8 +115,8 @@ pub fn program_schedule(art: &PublishedArt, options: Options) -> Result<ProgramS
                     passed += usize::from(boundaries.contains(&at));
                     passed >= options.replicate.max(1) || is_open(art, at)
                 });
-                let schedule = section_schedule(art, &path, options.precision, options.omit_synchronisation);
-                let to = number(next_event(art, path.end, options), &mut order);
+                let schedule = section_schedule(art, &path, options.precision, &events);
+                let to = number(next_event(art, path.end, &events), &mut order);
                 sections.push(Section { path, schedule, to });
             }
             // Nobody executes a section without events: nothing comes behind it, or the node would not be here.
@@ -145,7 +149,7 @@ struct Start {
 
 /// The starts of all threads that may go on at a node. At an open node, what a thread does first and nobody executes (it takes
 /// a lock that is left out, say) is done as soon as it is chosen.
-fn starts(art: &PublishedArt, node: NodeId, options: Options) -> Result<Vec<Start>, Unseen> {
+fn starts(art: &PublishedArt, node: NodeId, events: &Events) -> Result<Vec<Start>, Unseen> {
     let edges = &art.node(node).edges;
     let mut starts: Vec<Start> = Vec::new();
     if !is_open(art, node) {
@@ -156,8 +160,8 @@ fn starts(art: &PublishedArt, node: NodeId, options: Options) -> Result<Vec<Star
         let own: Vec<usize> = feasible(art, node).filter(|&n| art.thread_of(&edges[n]) == thread).collect();
         let start = match own[..] {
             [] => continue,
-            [only] if !is_event(art, &edges[only], options.omit_synchronisation) => {
-                let behind = next_event(art, art.uncovered(edges[only].to), options);
+            [only] if !events.has(edges[only].transition) => {
+                let behind = next_event(art, art.uncovered(edges[only].to), events);
                 let is_own = |n: usize| art.thread_of(&art.node(behind).edges[n]) == thread;
                 let edges: Vec<usize> = feasible(art, behind).collect();
                 if edges.is_empty() || is_open(art, behind) || !edges.iter().all(|&n| is_own(n)) {
@@ -171,7 +175,7 @@ fn starts(art: &PublishedArt, node: NodeId, options: Options) -> Result<Vec<Star
     }
     // The first edge of a section is executed, or it is the only one: then somebody else may have the first event.
     for start in &starts {
-        if start.edges.iter().any(|&n| !is_event(art, &art.node(start.node).edges[n], options.omit_synchronisation)) {
+        if start.edges.iter().any(|&n| !events.has(art.node(start.node).edges[n].transition)) {
             return Err(Unseen(node));
         }
     }
@@ -187,15 +191,11 @@ fn boundaries(art: &PublishedArt) -> HashSet<NodeId> {
 }
 
 /// The first node at or behind this one where somebody executes something, if there is a way without branches.
-fn next_event(art: &PublishedArt, mut node: NodeId, options: Options) -> NodeId {
+fn next_event(art: &PublishedArt, mut node: NodeId, events: &Events) -> NodeId {
     for _ in 0..art.nodes.len() {
         let edge = only_edge(art, node).map(|n| &art.node(node).edges[n]);
         match edge {
-            Some(edge)
-                if !art.branching(node)
-                    && !is_open(art, node)
-                    && !is_event(art, edge, options.omit_synchronisation) =>
-            {
+            Some(edge) if !art.branching(node) && !is_open(art, node) && !events.has(edge.transition) => {
                 node = art.uncovered(edge.to);
             }
             _ => break,
@@ -219,7 +219,7 @@ mod tests {
     fn figure_3_has_the_three_sections_of_the_paper() {
         let schedule = program_schedule(
             &figure_3(),
-            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false },
+            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: false, silent: Silent::Kept },
         )
         .expect("one thread at each node");
         assert_eq!(lengths(&schedule), [vec![(3, 1)], vec![(2, 0), (1, 0)]]);
@@ -230,7 +230,7 @@ mod tests {
     fn sections_are_replicated_up_to_the_next_branch() {
         let schedule = program_schedule(
             &figure_3(),
-            Options { precision: Precision::Objects, replicate: 8, omit_synchronisation: false },
+            Options { precision: Precision::Objects, replicate: 8, omit_synchronisation: false, silent: Silent::Kept },
         )
         .expect("one thread at each node");
         // From v3: y := 1 or not, then x := 1, x := 0, read y.
@@ -243,7 +243,8 @@ mod tests {
         // At the root T2 may go round alone as well.
         art.nodes[0].edges.push(Edge { transition: TransitionId::new(5), to: NodeId::new(7), accesses: None });
         art.nodes.push(node(&[0, 0], &[], Some(0)));
-        let options = Options { precision: Precision::Objects, replicate: 8, omit_synchronisation: false };
+        let options =
+            Options { precision: Precision::Objects, replicate: 8, omit_synchronisation: false, silent: Silent::Kept };
         let schedule = program_schedule(&art, options).expect("both are seen");
         // The root ends every section, however often they are replicated.
         assert_eq!(lengths(&schedule), [vec![(3, 1), (1, 0)], vec![(2, 0), (1, 0)]]);
@@ -257,7 +258,8 @@ mod tests {
         art.nodes[0].edges.push(Edge { transition: TransitionId::new(5), to: NodeId::new(7), accesses: None });
         art.nodes.push(node(&[0, 0], &[], Some(0)));
         art.transitions[5].steps[0].kind = StepKind::Unlock;
-        let options = Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: true };
+        let options =
+            Options { precision: Precision::Objects, replicate: 1, omit_synchronisation: true, silent: Silent::Kept };
         assert_eq!(program_schedule(&art, options), Err(Unseen(NodeId::new(0))));
     }
 }

@@ -9,6 +9,7 @@
 //! | e = (T, k) | [`Event`]: `thread`, `k` |
 //! | σ = (Vσ, →σ) | [`SectionSchedule`]: `events`, in the order of the path; `clocks` |
 
+use crate::events::Events;
 use crate::independence::{Precision, dependent};
 use crate::section_path::SectionPath;
 use crate::{Access, Edge, PublishedArt, StepKind, ThreadId, TransitionId};
@@ -39,18 +40,14 @@ pub struct SectionSchedule {
     pub lengths: Clock,
 }
 
-/// The section schedule of a section path. Transitions without steps are no events: nobody executes them. If
-/// operations of synchronisation are omitted (Opt1), transitions that do nothing else are no events either: what they
-/// protect is in order without them.
+/// The section schedule of a section path.
 pub fn section_schedule(
     art: &PublishedArt,
     path: &SectionPath,
     precision: Precision,
-    omit_synchronisation: bool,
+    events: &Events,
 ) -> SectionSchedule {
-    let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
-    let edges =
-        path.edges(art).filter(|edge| art.transition(edge.transition).steps.iter().any(|step| executed(step.kind)));
+    let edges = path.edges(art).filter(|edge| events.has(edge.transition));
     let ends = |edge: &Edge| art.transition(edge.transition).steps.iter().any(|step| step.kind == StepKind::Exit);
     let moves = edges.map(|edge| Move {
         thread: art.thread_of(edge),
@@ -60,12 +57,6 @@ pub fn section_schedule(
         last: ends(edge),
     });
     partial_order(art.threads.len(), moves, precision)
-}
-
-/// Whether somebody executes something at an edge.
-pub fn is_event(art: &PublishedArt, edge: &Edge, omit_synchronisation: bool) -> bool {
-    let executed = |kind: StepKind| !(omit_synchronisation && kind.is_synchronisation());
-    art.transition(edge.transition).steps.iter().any(|step| executed(step.kind))
 }
 
 /// A transition on a section path.
@@ -129,14 +120,14 @@ mod tests {
     use super::*;
     use crate::figure_3::figure_3;
     use crate::section_path::section_path;
-    use crate::{NodeId, ObjectId};
+    use crate::{NodeId, ObjectId, Silent};
 
     #[test]
     fn the_first_section_of_figure_3_is_ordered_as_in_the_paper() {
         let art = figure_3();
         let path = section_path(&art, art.root(), 0, |_| false);
         assert_eq!(path.end, NodeId::new(3));
-        let schedule = section_schedule(&art, &path, Precision::Objects, false);
+        let schedule = section_schedule(&art, &path, Precision::Objects, &Events::new(&art, false, Silent::Kept));
         // ({e1, e2, e3}, {(e1, e2), (e1, e3)})
         let pairs: Vec<(usize, usize)> =
             (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).filter(|&(i, j)| schedule.precedes(i, j)).collect();

@@ -12,8 +12,8 @@ pub use svg::svg;
 
 use selvedge_ir::EntityRef;
 use selvedge_schedule::{
-    NodeId, Options, Precision, ProgramSchedule, PublishedArt, SectionSchedule, TransitionId, independently_fair,
-    program_schedule,
+    NodeId, Options, Precision, ProgramSchedule, PublishedArt, SectionSchedule, Silent, TransitionId,
+    independently_fair, program_schedule,
 };
 
 /// Larger trees are not drawn: nobody could look at them.
@@ -27,7 +27,8 @@ pub fn schedule(art: &PublishedArt) -> Result<ProgramSchedule, String> {
         return Err(format!("a tree of {} nodes is too large for a picture", art.nodes.len()));
     }
     let fair = independently_fair(art, 0).map_err(|error| error.to_string())?;
-    let options = Options { precision: Precision::Bytes, replicate: 1, omit_synchronisation: false };
+    let options =
+        Options { precision: Precision::Bytes, replicate: 1, omit_synchronisation: false, silent: Silent::Kept };
     let schedule = program_schedule(&fair, options).map_err(|error| error.to_string())?;
     let events: usize = schedule.nodes.iter().flat_map(|node| node.sections()).map(|s| s.schedule.events.len()).sum();
     if events > MOST {

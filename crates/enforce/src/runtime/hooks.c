@@ -28,7 +28,38 @@ static void record(struct self *me, uint32_t site, uint32_t successor) {
 static inline void record(struct self *me, uint32_t site, uint32_t successor) {}
 #endif
 
+/* The thread begins its tail, or is through with it. Both are releases: who finds that an old tail is no longer owed, since
+ * nothing is or a later one, sees all of it. */
+static __attribute__((noinline)) void owe(struct self *me, uint32_t signal) {
+  struct line *line = &lines[me->id];
+  if (signal == me->signals)
+    atomic_store_explicit(&line->owes, me->alone ? me->place : (me->instance >> BITS) + 1, memory_order_release);
+  if (signal != me->tail)
+    return;
+  atomic_store_explicit(&line->owes, 0, memory_order_release);
+  if (atomic_load_explicit(&line->sleepers, memory_order_relaxed))
+    futex_wake(&line->owes);
+}
+
+/* Where the thread is in the order of all sections: tails of others that stand before it are smaller. While it decides,
+ * and in a section of its own, it comes behind everything that was announced when it began. */
+static uint64_t place(const struct self *me) {
+  return me->choice >= 0 ? (me->now >> BITS) + 1 : me->alone ? me->place : me->instance >> BITS;
+}
+
+static inline void wait_at(struct self *me, uint32_t first, uint32_t count, uint32_t site) {
+  for (uint32_t n = first; n < first + count; n++) {
+    struct wait wait = waits[n];
+    if (wait.signals != TAIL)
+      wait_for((int)wait.thread, me->instance | wait.signals, site);
+    else if (atomic_load_explicit(&lines[wait.thread].owes, memory_order_acquire))
+      wait_for_tail((int)wait.thread, place(me));
+  }
+}
+
 static inline void give_signal(struct self *me, uint32_t signal) {
+  if (!LIKELY(me->tail == 0))
+    owe(me, signal);
   if (LIKELY(me->alone)) {
     if (signal == me->signals)
       through(me);
@@ -68,10 +99,7 @@ static inline int waits_at_step(struct self *me, uint32_t site) {
     leave(site, "another instruction was expected");
     return 0;
   }
-  for (uint32_t n = 0; n < step->wait_count; n++) {
-    struct wait wait = waits[step->first_wait + n];
-    wait_for((int)wait.thread, me->instance | wait.signals, site);
-  }
+  wait_at(me, step->first_wait, step->wait_count, site);
   return 1;
 }
 
@@ -79,10 +107,14 @@ void __selvedge_at(uint32_t site) {
   struct self *me = self;
   if (!comes_to(me, site))
     return;
-  if (me->choice < 0)
+  if (me->choice < 0) {
     waits_at_step(me, site);
-  else if (choices[me->choice].site != site || choices[me->choice].branch)
+    return;
+  }
+  const struct choice *choice = &choices[me->choice];
+  if (choice->site != site || choice->branch)
     leave(site, "another instruction was expected");
+  wait_at(me, choice->first_wait, choice->wait_count, site);
 }
 
 void __selvedge_done(uint32_t site) {
@@ -118,6 +150,7 @@ void __selvedge_branch(uint32_t site, uint32_t successor) {
   if (!comes_to(me, site))
     return;
   if (me->choice >= 0) {
+    wait_at(me, choices[me->choice].first_wait, choices[me->choice].wait_count, site);
     record(me, site, successor);
     decides(me, site, successor);
     return;

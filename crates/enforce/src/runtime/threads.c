@@ -28,15 +28,20 @@ struct self {
 #if SELVEDGE_SCHEDULED
   const struct step *next, *end;
   uint64_t instance; /* of the section that it has a part in, shifted */
+  uint64_t place;    /* of that section, if it is alone in it: larger than those of all before */
   uint64_t now;      /* the last section instance that it has heard of, and which section that was */
   uint64_t pending;  /* an announcement that goes out with the next signal */
   uint64_t parked;   /* the turn that it left for others to take, if `position` is PARKED */
   uint64_t seen;     /* a turn that was there to be taken when it looked last */
   uint32_t section;  /* the one that it has a part in */
-  uint32_t signals;  /* how many signals it gives in it */
+  uint32_t signals;  /* how many signals it gives in it before its tail */
+  uint32_t tail;     /* how many it gives in all, if it has a tail; else 0 */
   int alone;         /* whether nobody else has a part in it */
   int stayed;        /* how many turns it has had in a row */
   int wrote;         /* whether it wrote what is shared since its turn began */
+  int asks;          /* whether it takes an input before it comes to its next step */
+  int busy;          /* whether that took long the last time */
+  uint64_t since;    /* when it began to */
   int lost;          /* whether it is in charge, but has let somebody else take its turn */
   int position;      /* where it goes on: PARKED, or 0 if it has to wait */
   int offer;         /* where it goes on if its parked turn is still there */
@@ -64,6 +69,7 @@ static void prepare(struct self *me, uint32_t number) {
   me->id = -1;
 #if SELVEDGE_SCHEDULED
   me->choice = -1;
+  me->busy = 1;
   me->now = NO_SECTION;
   for (int n = 0; n < THREADS; n++)
     if (starts[n] == number)

@@ -12,10 +12,15 @@
  * A thread that has no part in some sections may find a later announcement on a line: one that it has a part in cannot have
  * been passed by, since that would need its signals or its own announcement.
  *
+ * The next section begins when all threads have given their signals up to their tails (`tails.rs`). A thread says on its line
+ * of which section it owes its tail, before it gives the last signal in front of it, until the tail is done. Whoever comes to an
+ * event that depends on such a tail waits as long as one of an earlier section is owed.
+ *
  * At an open node, where several threads may go on, the one in charge decides. It stays itself as long as it has something to
  * do, since every change costs time: it leaves its turn in `baton`, and takes it again when it comes to its next step.
  * Meanwhile another thread may take it, if it finds the turn untouched for a while: a thread that is busy with something of its
- * own keeps nobody waiting. A turn in which nothing shared was written was in vain, most likely: then the turn is handed to a
+ * own keeps nobody waiting. If it takes an input, and was long busy with that the last time, it does not wait for that: it hands its
+ * turn to a thread that waits. A turn in which nothing shared was written was in vain, most likely: then the turn is handed to a
  * thread that waits, unless that one has tried in vain itself since something was written last; so it is after STAY
  * turns. And a thread that has waited for a few milliseconds gets the next turn that it can have, before those that had theirs later: so nobody is left
  * out for ever (Lemma 7). */
@@ -74,6 +79,8 @@ static void enter(struct self *me, uint32_t section, uint32_t skip) {
   me->section = section;
   me->alone = section_flags[section] & ALONE;
   me->signals = part->signals;
+  me->tail = part->total != part->signals ? part->total : 0;
+  me->place = (me->now >> BITS) + 1;
   me->next = &steps[part->first + skip];
   me->end = &steps[part->first + part->count];
 }
@@ -175,7 +182,10 @@ static void decide(struct self *me, uint32_t number) {
   me->offer = (int)offer_to(me, number);
   int called = atomic_load_explicit(&impatience, memory_order_relaxed);
   int enough = ++me->stayed >= STAY;
-  if (!LIKELY(!in_vain && !called && !enough && me->offer)) {
+  int busy = me->asks && me->busy;
+  if (me->asks)
+    me->since = ticks();
+  if (!LIKELY(!in_vain && !called && !enough && !busy && me->offer)) {
     me->stayed = 0;
     struct door *door = &doors[me->id];
     atomic_store_explicit(&door->last, baton.turns, memory_order_relaxed);
@@ -183,7 +193,7 @@ static void decide(struct self *me, uint32_t number) {
       atomic_store_explicit(&door->in_vain, baton.written + 1, memory_order_relaxed);
     if (called)
       atomic_store_explicit(&impatience, 0, memory_order_relaxed);
-    uint32_t position = successor(me, node, in_vain || enough || !me->offer);
+    uint32_t position = successor(me, node, in_vain || enough || busy || !me->offer);
     if (called && still_impatient(position))
       atomic_store_explicit(&impatience, 1, memory_order_relaxed);
     if (position) {
@@ -191,7 +201,7 @@ static void decide(struct self *me, uint32_t number) {
       return;
     }
   }
-  park(me, number, in_vain || !me->offer ? EAGER : 0);
+  park(me, number, in_vain || busy || !me->offer ? EAGER : 0);
   me->position = me->offer ? PARKED : 0;
   me->lost = !me->offer;
 }
@@ -212,6 +222,7 @@ static void settle(struct self *me, uint32_t number) {
 static void through(struct self *me) {
   if (section_flags[me->section] & WRITES)
     me->wrote = 1;
+  me->asks = section_flags[me->section] & ASKS;
   settle(me, section_ends[me->section]);
 }
 
@@ -241,6 +252,7 @@ static int sees_to_it(struct self *me, uint32_t section, uint64_t instance, uint
       wait_for(other, instance << BITS | signals, site);
   }
   me->wrote = 1;
+  me->asks = 0;
   settle(me, section_ends[section]);
   return me->position != 0;
 }
@@ -309,6 +321,10 @@ static __attribute__((noinline)) void wait_for_turn(struct self *me, uint32_t si
 }
 
 static inline void next_section(struct self *me, uint32_t site) {
+  if (!LIKELY(!me->asks)) {
+    me->busy = ticks() - me->since > BUSY;
+    me->asks = 0;
+  }
   if (!LIKELY(goes_on(me, site)))
     wait_for_turn(me, site);
 }

@@ -11,12 +11,14 @@
 
 #define MASK ((1u << BITS) - 1)
 #define NAP 1000000 /* nanoseconds */
+#define BUSY 50000   /* ticks, some ten microseconds: about what it takes to wake a thread */
 #define LONG 4000000 /* how long a thread waits for its turn before it says so */
 
 struct line {
   _Alignas(128) _Atomic uint64_t word;
   _Atomic uint64_t announced;
-  _Atomic uint32_t sleepers; /* who wait for signals */
+  _Atomic uint64_t owes;     /* which section instance it has not done its tail of, plus 1; 0 if it owes nothing */
+  _Atomic uint32_t sleepers; /* who wait for signals or for a tail */
   _Atomic uint32_t ended;
 };
 
@@ -77,6 +79,17 @@ static inline void cpu_relax(void) {
 #endif
 }
 
+/* A clock that costs little. */
+static inline uint64_t ticks(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_ia32_rdtsc();
+#else
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+#endif
+}
+
 /* Whether the time is over before somebody wakes it. */
 static int futex_wait(void *word, uint32_t value, long nanoseconds) {
   struct timespec time = {0, nanoseconds};
@@ -116,6 +129,26 @@ static inline void wait_for(int writer, uint64_t value, uint32_t site) {
   if (LIKELY(atomic_load_explicit(&lines[writer].word, memory_order_acquire) >= value))
     return;
   wait_slowly(writer, value, site);
+}
+
+/* Waits until a thread owes no tail of a section before this place. */
+static __attribute__((noinline)) void wait_for_tail(int writer, uint64_t place) {
+  struct line *line = &lines[writer];
+  uint64_t owed;
+  for (uint32_t n = 0; n < spins; n++) {
+    owed = atomic_load_explicit(&line->owes, memory_order_acquire);
+    if (owed == 0 || owed > place)
+      return;
+    cpu_relax();
+  }
+  atomic_fetch_add(&line->sleepers, 1);
+  while (!is_unconstrained()) {
+    owed = atomic_load_explicit(&line->owes, memory_order_acquire);
+    if (owed == 0 || owed > place)
+      break;
+    futex_wait(&line->owes, (uint32_t)owed, NAP);
+  }
+  atomic_fetch_sub(&line->sleepers, 1);
 }
 
 /* Wakes a thread that waits for its turn. */

@@ -4,6 +4,7 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
+pub mod overlapping;
 pub mod recorded;
 pub mod verified;
 

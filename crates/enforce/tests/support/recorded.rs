@@ -1,11 +1,12 @@
 //! Whether a recorded run keeps to a program schedule: by the scheduler of Algorithm 3, which is told one event after the
-//! other and has to permit each.
+//! other and has to permit each; where sections overlap, by what depends on what.
 
+use super::overlapping::Run;
 use selvedge_enforce::{Level, Plan, PlanOptions};
 use selvedge_ir::{EntityRef, Module};
 use selvedge_schedule::ivr::Ivr;
 use selvedge_schedule::{
-    Options, Precision, ProgramSchedule, PublishedArt, StepKind, ThreadId, TransitionId, independently_fair,
+    Options, Precision, ProgramSchedule, PublishedArt, Silent, StepKind, ThreadId, TransitionId, independently_fair,
     program_schedule,
 };
 use std::collections::VecDeque;
@@ -36,6 +37,11 @@ pub fn followed(art: &PublishedArt, options: PlanOptions) -> (PublishedArt, Prog
         },
         replicate: if options.level == Level::Opt2 { options.replicate } else { 1 },
         omit_synchronisation: options.level > Level::Opt0,
+        silent: match options.level {
+            Level::Opt0 => Silent::Kept,
+            Level::Opt1 => Silent::Branches,
+            Level::Opt2 => Silent::Omitted,
+        },
     };
     if options.level == Level::Opt2 {
         let schedule = program_schedule(art, wanted).expect("every choice is seen");
@@ -47,7 +53,7 @@ pub fn followed(art: &PublishedArt, options: PlanOptions) -> (PublishedArt, Prog
 }
 
 /// Whether a run, as the program printed it, keeps to the schedule; how many events it has and how many times in it another
-/// thread went on than before.
+/// thread went on than before. Where a plan has tails, [`overlapping`] says whether it does.
 pub fn keeps(
     module: &Module,
     art: &PublishedArt,
@@ -61,6 +67,9 @@ pub fn keeps(
     for (time, line) in printed.lines().enumerate() {
         let numbers: Vec<u32> = line.split(' ').map(|word| word.parse().expect("a number")).collect();
         queues[numbers[0] as usize].push_back(Done { time, site: numbers[1], successor: numbers[2] });
+    }
+    if plan.sections.iter().any(|section| section.signals != section.totals) {
+        return overlapping(&art, &schedule, &steps, queues);
     }
     let events = by_first_step(&art, &schedule, &steps, queues)?;
     // The same once more in the order of what others notice.
@@ -90,11 +99,9 @@ fn steps(module: &Module, art: &PublishedArt, plan: &Plan, omit: bool) -> Steps 
                     StepKind::Branch(n) => Some(n),
                     _ => None,
                 };
-                let own =
-                    matches!(step.kind, StepKind::Branch(_) | StepKind::Nondet | StepKind::Assume | StepKind::Call);
                 // What no section has is never called.
                 let site = plan.sites.treated.get(&place).map_or(u32::MAX, |(site, _)| site.index() as u32);
-                (site, successor, !own)
+                (site, successor, step.kind.is_noticed())
             })
             .collect()
     };
@@ -143,6 +150,43 @@ fn by_first_step(
             return Err(format!("{} is not permitted at step {}", text(art, transition), first.time));
         }
     }
+}
+
+/// As [`by_first_step`], and the same in the order of what others notice, where sections overlap; how many events there are
+/// and how many of them are late.
+fn overlapping(
+    art: &PublishedArt,
+    schedule: &ProgramSchedule,
+    steps: &Steps,
+    mut queues: Vec<VecDeque<Done>>,
+) -> Result<(usize, usize), String> {
+    let mut events = Vec::new();
+    let mut run = Run::new(art, schedule);
+    while let Some(t) = (0..queues.len()).filter(|&t| !queues[t].is_empty()).min_by_key(|&t| queues[t][0].time) {
+        let fits = |r: TransitionId| {
+            let all = steps[r.index()].iter().zip(&queues[t]);
+            all.into_iter()
+                .all(|(&(site, successor, _), done)| site == done.site && successor.is_none_or(|n| n == done.successor))
+        };
+        let time = queues[t][0].time;
+        let transition = run
+            .execute(ThreadId::new(t), fits)
+            .map_err(|why| format!("{} at step {time}: {why}", art.threads[t].name))?;
+        let length = steps[transition.index()].len();
+        if queues[t].len() < length {
+            break;
+        }
+        let done: Vec<Done> = queues[t].drain(..length).collect();
+        let last = steps[transition.index()].iter().rposition(|&(_, _, noticed)| noticed).unwrap_or(0);
+        events.push(Event { transition, noticed: done[last].time });
+    }
+    events.sort_by_key(|event| event.noticed);
+    let mut run = Run::new(art, schedule);
+    for event in &events {
+        run.execute(art.transition(event.transition).thread, |r| r == event.transition)
+            .map_err(|why| format!("{} is noticed at step {}: {why}", text(art, event.transition), event.noticed))?;
+    }
+    Ok((events.len(), run.late))
 }
 
 fn text(art: &PublishedArt, transition: TransitionId) -> String {

@@ -36,39 +36,54 @@
 
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
+use crate::joint::Joint;
 use crate::models::Model;
 use crate::request::{self, Request};
 use rustc_hash::FxHashSet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Addr, Machine, Op, SourceSpan, Status, ThreadId};
+use std::sync::Arc;
 
 /// More reads than that in one attempt: it is not tried out further.
 const LONGEST_ATTEMPT: usize = 1000;
 
+/// What is known of the attempts of a program.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Attempts {
+    /// Where those begin that are taken together.
+    sites: FxHashSet<SourceSpan>,
+    /// Where those begin that are not suitable.
+    refused: FxHashSet<SourceSpan>,
+}
+
 /// What is known of composite awaits.
 #[derive(Default)]
 pub(super) struct Composites {
-    /// Where they begin.
-    sites: FxHashSet<SourceSpan>,
-    /// Where attempts begin that are not suitable.
-    refused: FxHashSet<SourceSpan>,
+    attempts: Attempts,
     /// The turns on the list of what is left to explore, oldest first.
-    turns: Vec<Open>,
+    pub turns: Vec<Open>,
     /// Sets of locations that attempts look at.
     footprints: Vec<Vec<LocId>>,
-    /// None are looked for.
-    given_up: bool,
 }
 
 /// What is known of a turn that is being explored.
 #[derive(Default)]
-struct Open {
+pub(super) struct Open {
     /// The locations that the attempt has looked at, with any values.
-    footprint: Vec<LocId>,
+    pub footprint: Vec<LocId>,
     /// The locations that others have written who do not depend on it.
-    news: Vec<LocId>,
+    pub news: Vec<LocId>,
     /// Where it looks with the coherence-last values.
-    path: Vec<Addr>,
+    pub path: Vec<Addr>,
+    /// What other workers find out about it, if some explore a part of what follows from it.
+    pub joint: Option<Arc<Joint>>,
+}
+
+impl Open {
+    /// Whether somebody writes what the attempt looks at.
+    pub fn has_news(&self) -> bool {
+        self.footprint.iter().any(|loc| self.news.contains(loc))
+    }
 }
 
 /// What happens next.
@@ -86,12 +101,17 @@ pub(super) enum Next {
 impl Composites {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.sites.is_empty()
+        self.attempts.sites.is_empty()
     }
 
-    /// From now on none are looked for.
-    pub fn give_up(&mut self) {
-        self.given_up = true;
+    /// What is known of the attempts of the program.
+    pub fn known(&self) -> Attempts {
+        self.attempts.clone()
+    }
+
+    /// Begins with what is known of the attempts of the program.
+    pub fn learn(&mut self, known: &Attempts) {
+        self.attempts.clone_from(known);
     }
 
     /// Sets of locations by their numbers.
@@ -105,7 +125,7 @@ impl Composites {
     }
 
     /// The number of a set of locations.
-    fn number(&mut self, mut footprint: Vec<LocId>) -> u64 {
+    pub fn number(&mut self, mut footprint: Vec<LocId>) -> u64 {
         footprint.sort_unstable();
         let known = self.footprints.iter().position(|other| *other == footprint);
         let number = known.unwrap_or_else(|| {
@@ -137,7 +157,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Goes on with an attempt that is not over, and looks at what has become of those that are.
-    fn finish_attempt(&self) -> Option<Next> {
+    pub(super) fn finish_attempt(&self) -> Option<Next> {
         let (graph, machine) = (self.graph(), &self.runner.machine);
         for thread in (0..graph.thread_limit()).map(ThreadId::new) {
             let Some(turn) = self.open_turn(thread) else { continue };
@@ -175,8 +195,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let first = graph.thread(thread)[index as usize];
         self.runner.bring_before(graph, first);
         let span = self.runner.machine.site(thread).span;
-        self.composites.sites.remove(&span);
-        self.composites.refused.insert(span);
+        self.composites.attempts.sites.remove(&span);
+        self.composites.attempts.refused.insert(span);
         self.restart = true;
     }
 
@@ -254,7 +274,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &self.runner.machine;
         self.open_turn(thread).is_none()
             && matches!(machine.pending(thread), Op::Access(access) if access.reads())
-            && self.composites.sites.contains(&machine.site(thread).span)
+            && self.composites.attempts.sites.contains(&machine.site(thread).span)
     }
 
     /// A thread takes its turn: what it can read is explored first, and whether it waits after that.
@@ -376,17 +396,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// An attempt that could read waits instead, if there is something to wait for.
     pub(super) fn put_off(&mut self, turn: EventId) -> Go {
-        let open = self.composites.turns.pop().expect("turns are taken from the list in order");
-        if !open.footprint.iter().any(|loc| open.news.contains(loc)) {
-            return Go::Back;
+        match self.close_turn(turn, Todo::Later { turn }) {
+            Some(open) if open.has_news() => self.set_aside(turn, Turn::Later, open),
+            _ => Go::Back,
         }
-        self.set_aside(turn, Turn::Later, open)
     }
 
     /// An attempt that would fail waits.
     pub(super) fn wait(&mut self, turn: EventId) -> Go {
-        let open = self.composites.turns.pop().expect("turns are taken from the list in order");
-        self.set_aside(turn, Turn::Waits, open)
+        match self.close_turn(turn, Todo::Wait { turn }) {
+            Some(open) => self.set_aside(turn, Turn::Waits, open),
+            None => Go::Back,
+        }
     }
 
     fn set_aside(&mut self, e: EventId, turn: Turn, open: Open) -> Go {
@@ -401,7 +422,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes which attempts were left blocked in vain, and whether there are any: then all starts again.
     pub(super) fn note_composites(&mut self) -> bool {
         let reductions = self.options.reductions;
-        if self.composites.given_up || !(reductions.composite && reductions.speculative && reductions.in_place) {
+        if !(reductions.composite && reductions.speculative && reductions.in_place) {
             return false;
         }
         let mut found = false;
@@ -410,7 +431,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;
-            found |= !self.composites.refused.contains(&span) && self.composites.sites.insert(span);
+            found |= !self.composites.attempts.refused.contains(&span) && self.composites.attempts.sites.insert(span);
         }
         self.restart |= found;
         found
