@@ -80,8 +80,8 @@ mod tests {
         let w = access(&mut one, 1, Kind::Write, 0, NONE, 1);
         let r = access(&mut one, 2, Kind::Read, 0, w, 1);
         access(&mut other, 1, Kind::Read, 1, INIT, 0);
-        let w = access(&mut other, 1, Kind::Write, 0, NONE, 1);
-        access(&mut other, 2, Kind::Read, 0, w, 1);
+        let same = access(&mut other, 1, Kind::Write, 0, NONE, 1);
+        access(&mut other, 2, Kind::Read, 0, same, 1);
         assert_ne!(past(&one, 2), past(&other, 2));
         // A read that reads from another write is another one, and is the same again when it is taken back.
         let before = past(&one, 2);
