@@ -68,7 +68,9 @@ cargo xtask COMMAND
   bench rust [--limit SECONDS] [--write] [NAME...]
                            the Rust library against loom and shuttle, which are fetched from crates.io;
                            --write puts the table into benchmarks/rust.md
-  bench verify [NAME...]   how long the verifier takes to the first safe schedule and to the end
+  bench verify [--write] [NAME...]
+                           how long the verifier takes to the first safe schedule and to the end; --write
+                           puts the table into docs/guide/verify.md
   bench schedules [--full] [NAME...]
                            native programs under their first safe schedule, and without it
   bench trace [--full] [--limit SECONDS] [NAME...]

@@ -42,7 +42,7 @@ fn read(path: &Path) -> Result<PublishedArt, Failure> {
 
 /// Compiles the program for its schedule.
 fn build(args: &RunArgs, art: Option<&PublishedArt>) -> Result<Binary, Failure> {
-    let (module, hash) = program::for_schedules(&described(args, art))?;
+    let program::Scheduled { module, hash, .. } = program::for_schedules(&described(args, art))?;
     let clang = selvedge_llvm::ClangOptions::default();
     let options = CompileOptions { clang, link: args.native.link.clone(), ..CompileOptions::default() };
     let Some(art) = art else {

@@ -11,6 +11,7 @@ use selvedge_machine::models::ModelOptions;
 use selvedge_report::json;
 use selvedge_report::verdict::{Program, RunOptions};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Files with this ending hold a program in Selvedge's own text form, as `selvedge ir` prints it.
 const TEXT_FORM: &str = ".sir";
@@ -70,9 +71,17 @@ pub fn prepare(module: &mut Module, program: &Program, reductions: &[String]) ->
     })
 }
 
+/// The program that a safe schedule talks about.
+pub struct Scheduled {
+    pub module: Module,
+    pub hash: String,
+    /// How long clang took.
+    pub clang: Duration,
+}
+
 /// The program that a safe schedule talks about, and its hash: what the verifier reads, and what is run. It is the same
 /// program however its files are named: `__FILE__`, which every `assert` has in it, is a name without directories.
-pub fn for_schedules(program: &Program) -> Result<(Module, String), Failure> {
+pub fn for_schedules(program: &Program) -> Result<Scheduled, Failure> {
     let mut named = program.clone();
     let flags = without_directories(program);
     named.clang_flags.splice(0..0, flags);
@@ -86,7 +95,7 @@ pub fn for_schedules(program: &Program) -> Result<(Module, String), Failure> {
         },
     )?;
     let hash = hash(&module);
-    Ok((module, hash))
+    Ok(Scheduled { module, hash, clang: loaded.clang })
 }
 
 /// Flags of clang that take the directories of the program's own files out of `__FILE__`.
@@ -107,7 +116,7 @@ fn read_text_form(path: &str) -> Result<Loaded, Failure> {
     let cannot = |error| Failure::usage(format!("{path}: cannot be read: {error}"));
     let text = std::fs::read_to_string(path).map_err(cannot)?;
     let module = selvedge_ir::parse_module(&text).map_err(|error| Failure::input(format!("{path}:{error}")))?;
-    Ok(Loaded { module, warnings: String::new() })
+    Ok(Loaded { module, warnings: String::new(), clang: Duration::ZERO })
 }
 
 fn compile(program: &Program) -> Result<Loaded, Failure> {

@@ -34,6 +34,9 @@ struct Session<'a> {
     module: Module,
     line: Line,
     start: Instant,
+    /// The time before that, and clang's part of it.
+    reading: Duration,
+    clang: Duration,
     last: Option<Ivr>,
     safe: u32,
     /// The last one as it is written, with its number; it is made as soon as the result is there, since the tree changes.
@@ -55,8 +58,9 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let silent = args.json.as_deref().is_some_and(output::is_stdout);
     let line = Line::new(args.quiet);
     line.stage("compiling");
+    let begin = Instant::now();
     let mut program = program::described(&args.input);
-    let (module, hash) = program::for_schedules(&program)?;
+    let program::Scheduled { module, hash, clang } = program::for_schedules(&program)?;
     program.hash = hash;
     line.clear();
     let automata = build(&module).map_err(|error| refused(&error, &module))?;
@@ -66,6 +70,7 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         std::fs::create_dir_all(&args.output).map_err(cannot)?;
     }
     let start = Instant::now();
+    let reading = start - begin;
     let deadline = args.time.map(|time| start + time);
     let limits = Limits { deadline, interrupt: Some(interrupt), nodes: None };
     let line = Line::new(args.quiet);
@@ -78,6 +83,8 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         module,
         line,
         start,
+        reading,
+        clang,
         last,
         safe,
         kept,
@@ -88,7 +95,7 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         silent,
     };
     if !args.quiet {
-        session.print(&format!("{}\n", words::program(&verifier)));
+        session.print(&format!("{}\n{}\n", words::program(&verifier), words::reading(reading, clang)));
     }
     let ended = session.iterate(&mut verifier)?;
     session.conclude(&verifier, &ended)
@@ -299,6 +306,8 @@ impl Session<'_> {
                 means,
                 exit_code: exit.code(),
                 seconds,
+                load_seconds: self.reading.as_secs_f64(),
+                clang_seconds: self.clang.as_secs_f64(),
                 threads: report::threads(verifier),
                 transitions: verifier.program.transitions.len(),
                 nodes: verifier.art.nodes.len(),

@@ -26,7 +26,8 @@ fn known_options() -> BTreeSet<String> {
     known.extend(options(&place.run(&["--help"]).out));
     // Options of `cargo` and `cargo xtask` that the documents mention too.
     known.extend(
-        ["--release", "--with", "--seconds", "--seed", "--instructions", "--path", "--test"].map(str::to_owned),
+        ["--release", "--with", "--seconds", "--seed", "--instructions", "--path", "--test", "--write"]
+            .map(str::to_owned),
     );
     known
 }

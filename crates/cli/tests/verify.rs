@@ -30,7 +30,8 @@ fn schedules_and_traces_are_written_and_can_be_used() {
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("partially safe: "), "{text}");
-    assert!(text.contains("consumer and producer take turns"), "{text}");
+    assert!(text.contains("read in ") && text.contains(" s of it clang's"), "{text}");
+    assert!(text.contains("producer and consumer take turns"), "{text}");
     assert!(text.contains("assertion `count > 0` fails"), "{text}");
     for file in ["schedule-1.json", "schedule-1.dot", "trace-1.json"] {
         assert!(directory.path().join(file).is_file(), "{file} is written");

@@ -122,7 +122,8 @@ pub struct Event {
     /// For a speculative read that reads from an older write of the same value than its confirmation is going to read
     /// from: that one.
     pub primary: EventId,
-    /// The place of a write in the coherence order of its location, from 1; 0 is the initial value.
+    /// The place of a write in the coherence order of its location, from 1; 0 is the initial value. Of a turn that was put
+    /// off, the number of what is known of how it gets on (`explorer/ways.rs`).
     pub co: u32,
     /// The event before it in its thread, or the event that created the thread.
     pub pred: EventId,

@@ -18,6 +18,8 @@
 //! | `explorer/speculative.rs` | confirmation loops (11 to 13, 16 to 18) |
 //! | `explorer/older_value.rs` | confirmations of a value that was written twice |
 //! | `explorer/composite.rs` | attempts that read several things; not in the paper |
+//! | `explorer/ways.rs` | how attempts that were put off get on |
+//! | `explorer/start_again.rs` | the last read of an attempt that fails |
 //! | `explorer/other.rs` | everything else (25) |
 //! | `explorer/estimate.rs` | random walks |
 //! | `explorer/crew.rs` | work that is given away and taken on |
@@ -40,6 +42,7 @@ use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
 use std::marker::PhantomData;
+pub(crate) use ways::{AllWays, Ways};
 
 mod composite;
 mod crew;
@@ -50,7 +53,9 @@ mod older_value;
 mod other;
 mod read;
 mod speculative;
+mod start_again;
 mod store_as_exchange;
+mod ways;
 mod write;
 
 /// Something that is left to explore.
@@ -385,7 +390,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 }
             }
             if first.is_none() && self.can_go(thread) && !self.waits_for_news(thread) {
-                if self.is_parked(thread) {
+                if self.is_parked(thread) || self.comes_too_early(thread) {
                     parked = parked.or(Some(thread));
                 } else {
                     first = Some(thread);
@@ -418,6 +423,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// The graph is full (line 7).
     fn conclude(&mut self) -> Result<(), Over> {
+        self.end_attempts()?;
         let graph = &self.frames.last().expect("there is a graph").graph;
         let ended = ending::conclude(&mut self.runner, graph, self.session)?;
         self.reached = Some(ended);

@@ -411,6 +411,17 @@ impl Graph {
         event.choice = other as u32;
     }
 
+    /// The number of the ways on which news can come to an attempt that was put off.
+    pub fn set_ways(&mut self, e: EventId, number: u32) {
+        self.events[e.index()].co = number;
+    }
+
+    /// The attempts that were put off, with those numbers.
+    pub fn put_off(&mut self) -> impl Iterator<Item = &mut u32> {
+        let later = |event: &&mut Event| event.kind == Kind::Turn && event.turn == Turn::Later;
+        self.events.iter_mut().filter(later).map(|event| &mut event.co)
+    }
+
     /// Moves the newest event, a write, to another place in coherence order.
     pub fn place(&mut self, write: EventId, position: u32) {
         let event = self.events[write.index()];

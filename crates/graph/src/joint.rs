@@ -8,16 +8,17 @@
 //!
 //! What is found out is a union of sets, so it does not matter who explores what, and when.
 
-use crate::explorer::Place;
+use crate::explorer::{Place, Ways};
 use crate::parallel::Parcel;
 use selvedge_machine::Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is known of a turn: the locations that the attempt has looked at, and those that others have written.
+/// What is known of a turn: the locations that the attempt has looked at, those that others have written, and how.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Findings {
     pub footprint: Vec<Place>,
     pub news: Vec<Place>,
+    pub ways: Ways<Place>,
 }
 
 impl Findings {
@@ -29,6 +30,7 @@ impl Findings {
         };
         add(&mut self.footprint, other.footprint);
         add(&mut self.news, other.news);
+        self.ways.merge(other.ways);
     }
 }
 

@@ -4,16 +4,19 @@
 #[path = "../../trace/tests/loops/mod.rs"]
 mod loops;
 
-use loops::{EXCHANGING, Kinds, SPINNING, contest, program};
+use loops::{EXCHANGING, HOPING, Kinds, SLEEPING, SPINNING, contest, program};
 use selvedge_analysis::{Options as Passes, prepare};
-use selvedge_graph::{MemoryModel, Options, Reductions};
-use selvedge_machine::ViolationKind;
+use selvedge_graph::event::Kind;
+use selvedge_graph::{Full, MemoryModel, Options, Reductions};
+use selvedge_ir::EntityRef;
 use selvedge_machine::interp::{InterpOptions, Interpreter};
-use selvedge_machine::session::Limits;
+use selvedge_machine::session::{Limits, Observer};
 use selvedge_machine::verdict::Exploration;
+use selvedge_machine::{ThreadId, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 const UNROLL: u32 = 5;
+const MODELS: [MemoryModel; 2] = [MemoryModel::Sc, MemoryModel::Rc11];
 
 fn machine(text: &str, passes: &Passes, atomics_publish: bool) -> Interpreter {
     let mut module = selvedge_ir::parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -57,7 +60,7 @@ fn check(seed: u64, kinds: &Kinds) -> Option<usize> {
         (&giving_up, Reductions::AWAMOCHE),
         (&giving_up, Reductions::ALL),
     ] {
-        for model in [MemoryModel::Sc, MemoryModel::Rc11] {
+        for model in MODELS {
             let options = Options { model, reductions, limits: limits() };
             let explored = selvedge_graph::explore(machine(&text, passes, true), &options, &mut |_| {});
             let what = format!("{}, {reductions:?}, {passes:?}, seed {seed}\n{text}", model.name());
@@ -95,32 +98,86 @@ fn programs_that_confirm_what_they_read_have_the_outcomes_that_unrolling_finds()
     programs_agree(&EXCHANGING);
 }
 
-/// Complete and blocked executions, if there are not too many, and no thread meets the bound of its loops.
-fn counts(text: &str, (model, reductions): (MemoryModel, Reductions)) -> Option<(u64, u64)> {
+/// What was explored: how many executions, which outcomes, and how often an attempt was put off in vain.
+struct Counts {
+    complete: u64,
+    blocked: u64,
+    outcomes: BTreeSet<String>,
+    in_vain: u64,
+}
+
+/// Is told things, and does not care.
+struct Quiet;
+
+impl Observer for Quiet {}
+
+/// None if there are too many executions, or if some thread meets the bound of its loops.
+fn counts(text: &str, (model, reductions): (MemoryModel, Reductions)) -> Option<Counts> {
     let passes = Passes { verify: true, purity: true, await_: true, ..Passes::default() };
     let limits = Limits { all: true, max_executions: Some(2_000), ..Default::default() };
     let options = Options { model, reductions, limits };
-    let explored = selvedge_graph::explore(machine(text, &passes, true), &options, &mut |_| {});
+    let (mut in_vain, mut restarts) = (0, 0);
+    let mut on_full = |full: &Full<'_>| {
+        if full.restarts > std::mem::replace(&mut restarts, full.restarts) {
+            in_vain = 0;
+        }
+        let last = |n: usize| full.graph.last(ThreadId::new(n)).map(|last| full.graph.event(last).kind);
+        in_vain += u64::from((0..full.graph.thread_limit()).any(|n| last(n) == Some(Kind::Turn)));
+    };
+    let machine = machine(text, &passes, true);
+    let explored = selvedge_graph::explore_with(machine, &options, &mut Quiet, Some(&mut on_full));
     assert_eq!(explored.unsupported, None, "{}, {reductions:?}\n{text}", model.name());
-    let all = explored.interruption.is_none() && explored.bounds.is_empty();
-    all.then_some((explored.complete, explored.blocked))
+    let outcomes = outcomes(&explored).filter(|_| explored.bounds.is_empty())?;
+    Some(Counts { complete: explored.complete, blocked: explored.blocked, outcomes, in_vain })
+}
+
+/// How many programs were compared, how many executions were blocked without composite awaits and with them, and how many
+/// of the latter in vain.
+#[derive(Default, Debug)]
+struct Spared {
+    compared: u64,
+    before: u64,
+    after: u64,
+    in_vain: u64,
+}
+
+/// Compares what is explored with composite awaits and without them.
+fn composites_agree(kinds: &[Kinds], programs: u64) -> Spared {
+    let first = number("SEED", 0);
+    let seeds = first..first + number("SELVEDGE_LOOP_PROGRAMS", programs);
+    let mut spared = Spared::default();
+    for (seed, kinds) in seeds.flat_map(|seed| kinds.iter().map(move |kinds| (seed, kinds))) {
+        let text = contest(seed, kinds);
+        for model in MODELS {
+            let Some(without) = counts(&text, (model, Reductions::AWAMOCHE)) else { continue };
+            let Some(with) = counts(&text, (model, Reductions::ALL)) else { continue };
+            let what = format!("{}, seed {seed}, {kinds:?}\n{text}", model.name());
+            assert_eq!(with.complete, without.complete, "{what}");
+            assert_eq!(with.outcomes, without.outcomes, "{what}");
+            spared.compared += 1;
+            spared.before += without.blocked;
+            spared.after += with.blocked;
+            spared.in_vain += with.in_vain;
+        }
+    }
+    spared
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
 #[test]
 fn composite_awaits_spare_blocked_executions_and_no_others() {
-    let (mut compared, mut before, mut after) = (0, 0, 0);
     let kinds = [SPINNING, 10..12, 10..16, SPINNING.start..EXCHANGING.end];
-    for (seed, kinds) in (0..150).flat_map(|seed| kinds.iter().map(move |kinds| (seed, kinds))) {
-        let text = contest(seed, kinds);
-        for model in [MemoryModel::Sc, MemoryModel::Rc11] {
-            let Some((complete, blocked)) = counts(&text, (model, Reductions::AWAMOCHE)) else { continue };
-            let Some(found) = counts(&text, (model, Reductions::ALL)) else { continue };
-            assert_eq!(found.0, complete, "{}, seed {seed}, {kinds:?}\n{text}", model.name());
-            compared += 1;
-            before += blocked;
-            after += found.1;
-        }
-    }
-    assert!(compared > 900, "only {compared} programs were small enough");
-    assert!(after * 4 < before * 3, "{before} executions are blocked without composite awaits, {after} with them");
+    let spared = composites_agree(&kinds, 150);
+    assert!(spared.compared > 900, "{spared:?}: only so few programs were small enough");
+    assert!(spared.after * 4 < spared.before * 3, "{spared:?}");
+}
+
+#[test]
+fn attempts_are_put_off_for_what_comes() {
+    let spared = composites_agree(&[HOPING, SLEEPING], 400);
+    assert!(spared.compared > 1_200, "{spared:?}: only so few programs were small enough");
+    assert!(spared.after < spared.before && spared.in_vain * 40 < spared.after, "{spared:?}");
 }

@@ -27,6 +27,31 @@ entity! {
 pub struct ThreadSet(u64);
 
 impl ThreadSet {
+    /// One thread.
+    pub fn of(thread: ThreadId) -> ThreadSet {
+        ThreadSet(1 << thread.index())
+    }
+
+    /// The first threads, so many of them.
+    pub fn all(count: usize) -> ThreadSet {
+        ThreadSet(u64::MAX.checked_shl(count as u32).map_or(u64::MAX, |rest| !rest))
+    }
+
+    /// Those that are in both.
+    pub fn and(self, other: ThreadSet) -> ThreadSet {
+        ThreadSet(self.0 & other.0)
+    }
+
+    /// Those that are in one of them.
+    pub fn or(self, other: ThreadSet) -> ThreadSet {
+        ThreadSet(self.0 | other.0)
+    }
+
+    /// Those that are not in the other.
+    pub fn without(self, other: ThreadSet) -> ThreadSet {
+        ThreadSet(self.0 & !other.0)
+    }
+
     /// Whether a thread is in it.
     pub fn has(self, thread: ThreadId) -> bool {
         self.0 >> thread.index() & 1 == 1
@@ -44,7 +69,12 @@ impl ThreadSet {
 
     /// All of them.
     pub fn iter(self) -> impl Iterator<Item = ThreadId> {
-        (0..64).map(ThreadId::new).filter(move |&thread| self.has(thread))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let lowest = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(ThreadId::new(lowest))
+        })
     }
 }
 
@@ -136,6 +166,16 @@ impl Art {
     /// Whether a node or one of its ancestors is covered: then it need not be looked at.
     pub fn is_hidden(&self, node: NodeId) -> bool {
         self.upwards(node).any(|n| self.nodes[n].covered_by.is_some())
+    }
+
+    /// [`Art::is_hidden`] for all nodes at once: they come after their parents.
+    pub fn hidden(&self) -> EntityVec<NodeId, bool> {
+        let mut hidden: EntityVec<NodeId, bool> = EntityVec::new();
+        for node in self.nodes.values() {
+            let above = node.parent.is_some_and(|edge| hidden[edge.from]);
+            hidden.push(above || node.covered_by.is_some());
+        }
+        hidden
     }
 
     /// The nearest common ancestor.

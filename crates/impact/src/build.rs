@@ -15,6 +15,7 @@
 //! | `build/knowledge.rs` | what is known about values at a location |
 //! | `build/liveness.rs` | which values matter where |
 //! | `build/path.rs` | one path through a thread |
+//! | `build/entry.rs` | where a thread starts |
 //! | `build/access.rs` | accesses to memory along a path |
 //! | `build/block.rs` | blocks of memory that are copied or filled |
 //! | `build/heap.rs` | allocated memory, and memory without a first value |
@@ -28,6 +29,7 @@
 mod access;
 mod arithmetic;
 mod block;
+mod entry;
 mod heap;
 mod knowledge;
 mod library;
@@ -182,8 +184,9 @@ impl<'m> Builder<'m> {
     /// Finds all locations of a thread, and the paths between them.
     fn follow(&mut self, thread: ThreadId) -> Result<Followed, Unsupported> {
         let entry = self.entry(thread)?;
+        let entry = self.past_local_code(entry)?;
         let mut todo = vec![entry.key.clone()];
-        self.locations.insert(entry.key.clone(), entry.known);
+        self.locations.insert(entry.key.clone(), entry.known.clone());
         let mut paths: BTreeMap<Key, Vec<Path>> = BTreeMap::new();
         while let Some(key) = todo.pop() {
             if paths.len() > LOCATIONS {
@@ -203,6 +206,7 @@ impl<'m> Builder<'m> {
             }
             paths.insert(key, found);
         }
+        self.start_with(&entry);
         Ok(Followed { thread, entry: entry.key, paths })
     }
 

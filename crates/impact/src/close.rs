@@ -90,9 +90,9 @@ impl Verifier {
                 continue;
             }
             match self.interpolate(&path, goal) {
-                Ok(Ok(proof)) => proofs.push(without_first(proof)),
+                Ok(Some(proof)) => proofs.push(without_first(proof)),
                 // Without this covering there is still another way.
-                Ok(Err(_)) | Err(Halt::Projection) => return Ok(false),
+                Ok(None) | Err(Halt::Projection) => return Ok(false),
                 Err(halt) => return Err(halt),
             }
         }

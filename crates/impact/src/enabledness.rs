@@ -10,13 +10,17 @@
 //! 3. A node at which no thread is surely enabled may be a deadlock; if a feasible path shows one, it is a counterexample.
 //!    If none does, its label is strengthened until it says that some thread is enabled: other nodes may be covered by
 //!    this one, and a deadlock of theirs would go unnoticed.
+//! 4. A thread that is disabled on the path to a node (somebody else holds the mutex) would be expanded to nodes that no
+//!    execution comes to. If no execution is known to come to such places, the label is strengthened until it says that
+//!    the thread is disabled, and the thread counts as expanded: it has no steps there.
 
 use crate::art::{Finding, NodeId};
-use crate::program::ThreadId;
+use crate::program::{ThreadId, TransitionId};
 use crate::refine::Proof;
 use crate::term::{Term, Valuation};
 use crate::verifier::{Halt, Verifier};
 use selvedge_ir::EntityRef;
+use std::rc::Rc;
 
 /// What a step of an iteration comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +58,47 @@ impl Verifier {
                 self.art.nodes[before].unsure.add(thread);
                 self.backtrack(before)
             }
+        }
+    }
+
+    /// Whether rewriting shows that a thread is disabled behind the path to a node.
+    pub(crate) fn is_disabled_on_path(&mut self, v: NodeId, thread: ThreadId) -> bool {
+        let location = self.art.nodes[v].locations[thread.index()];
+        if !self.may_block(location) {
+            return false;
+        }
+        let enabled = self.enabled(location);
+        let state = Rc::clone(&self.art.nodes[v].state);
+        let now = state.apply(&mut self.program.terms, enabled);
+        self.program.terms.is_false(now)
+    }
+
+    /// Whether φ(v) says, or can be made to say, that a thread is disabled; then it has no steps at v. Another thread
+    /// must be known to go on, so that v is no deadlock.
+    pub(crate) fn surely_disabled(&mut self, v: NodeId, thread: ThreadId) -> Result<bool, Halt> {
+        let data = &self.art.nodes[v];
+        if !data.expanded.iter().any(|other| data.sure.has(other)) || !self.is_disabled_on_path(v, thread) {
+            return Ok(false);
+        }
+        let comes_to = |r: &TransitionId| {
+            let mut locations = self.art.nodes[v].locations.clone();
+            locations[thread.index()] = self.program.transitions[*r].to;
+            let there = self.at_locations.get(&locations);
+            there.is_some_and(|there| there.iter().any(|&w| !self.art.nodes[w].infeasible))
+        };
+        if self.transitions(v, thread).iter().any(comes_to) {
+            return Ok(false);
+        }
+        let enabled = self.enabled(self.art.nodes[v].locations[thread.index()]);
+        let disabled = self.program.terms.not(enabled);
+        match self.prove_at(v, disabled) {
+            Ok(Proof::Proved) => {
+                self.art.nodes[v].expanded.add(thread);
+                self.art.nodes[v].unsure.add(thread);
+                Ok(true)
+            }
+            Ok(Proof::Fails(_)) | Err(Halt::Projection) => Ok(false),
+            Err(halt) => Err(halt),
         }
     }
 

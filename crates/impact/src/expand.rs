@@ -7,6 +7,7 @@
 //! 2. Behind a back jump, it does not take the next thread by number but the one that has waited longest. As long as all
 //!    are enabled, that is the same; but a thread that was disabled when its turn came does not wait for a whole round,
 //!    which would close an unfair cycle.
+//! 3. Threads that are disabled on the path to a node come last.
 
 use crate::art::NodeId;
 use crate::program::{LocationId, ThreadId, TransitionId};
@@ -40,7 +41,7 @@ impl Verifier {
     }
 
     /// Function Schedule_Thread(v): the same thread again, or behind a back jump the one that has waited longest.
-    pub(crate) fn schedule_thread(&self, v: NodeId) -> Option<ThreadId> {
+    pub(crate) fn schedule_thread(&mut self, v: NodeId) -> Option<ThreadId> {
         let mut open: Vec<ThreadId> = self.program.threads.keys().collect();
         open.retain(|&t| {
             self.is_active(v, t) && !self.art.nodes[v].expanded.has(t) && !self.art.nodes[v].unsure.has(t)
@@ -51,8 +52,9 @@ impl Verifier {
             _ => None,
         };
         open.sort_by_key(|&t| (Some(t) != same, last[t.index()], t));
-        let wanted = open.iter().find(|&&t| !self.skip(v, t));
-        wanted.or(open.first()).copied()
+        let wanted: Vec<ThreadId> = open.iter().copied().filter(|&t| !self.skip(v, t)).collect();
+        let goes_on = wanted.iter().copied().find(|&t| !self.is_disabled_on_path(v, t));
+        goes_on.or(wanted.first().copied()).or(open.first().copied())
     }
 
     /// When each thread has moved last on the way to a node; 0 if never.

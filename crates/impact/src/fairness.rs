@@ -1,78 +1,77 @@
 //! The fairness condition on coverings (definition 31, line 11 of algorithm 2).
 //!
 //! fair(c) asks that every thread that is active somewhere in a cycle c moves in c. A new edge v ▷ w closes an unfair cycle
-//! just if, for some thread T, v is reached from w without a step of T through nodes at one of which T is active. So for
-//! each T, the edges of T are left out, and the nodes between w and v are looked at. This finds closed walks as well as
-//! simple cycles; that is what an infinite execution can do.
+//! just if, for some thread T, v is reached from w without a step of T through nodes at one of which T is active. This
+//! finds closed walks as well as simple cycles; that is what an infinite execution can do.
+//!
+//! All threads are looked at together. For each node n, *ahead*(n) is the set of threads T such that n is reached from w
+//! without a step of T, and *behind*(n) that of those such that v is reached from n without one; both are least fixed
+//! points. The covering is unfair just if some T that is active at some n is in both.
 //!
 //! A thread that waits for the end of another one that has not ended is not active: it is not enabled.
 
-use crate::art::NodeId;
-use crate::program::ThreadId;
+use crate::art::{NodeId, ThreadSet};
 use crate::verifier::Verifier;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 impl Verifier {
     /// Whether every cycle that v ▷ w closes is fair.
     pub(crate) fn covering_is_fair(&self, v: NodeId, w: NodeId) -> bool {
-        if !self.reaches(w, v) {
-            return true;
-        }
-        self.program.threads.keys().all(|thread| !self.unfair_to(thread, v, w))
-    }
-
-    fn reaches(&self, w: NodeId, v: NodeId) -> bool {
-        self.forward(w, v, None).contains(&v)
-    }
-
-    /// Whether v is reached from w without a step of a thread that is active on the way.
-    fn unfair_to(&self, thread: ThreadId, v: NodeId, w: NodeId) -> bool {
-        let ahead = self.forward(w, v, Some(thread));
-        if !ahead.contains(&v) {
-            return false;
-        }
-        // Backwards from v, within what is reached from w.
-        let mut between = FxHashSet::default();
-        let mut todo = vec![v];
-        while let Some(node) = todo.pop() {
-            if !ahead.contains(&node) || !between.insert(node) {
+        let ahead = self.ahead(w, v);
+        let Some(&left_out) = ahead.get(&v) else { return true };
+        let mut behind: FxHashMap<NodeId, ThreadSet> = FxHashMap::default();
+        let mut todo = vec![(v, left_out)];
+        while let Some((node, threads)) = todo.pop() {
+            // Within what is reached from w.
+            let threads = threads.and(ahead.get(&node).copied().unwrap_or_default());
+            let known = behind.entry(node).or_default();
+            let new = threads.without(*known);
+            if new.is_empty() {
                 continue;
             }
-            if self.is_active(node, thread) {
-                return true;
+            *known = known.or(new);
+            if new.iter().any(|thread| self.is_active(node, thread)) {
+                return false;
             }
             let data = &self.art.nodes[node];
-            todo.extend(data.covers.iter().filter(|&&x| !self.art.nodes[x].unfairly));
-            if let Some(edge) = data.parent
-                && edge.thread != thread
-            {
-                todo.push(edge.from);
+            todo.extend(data.covers.iter().filter(|&&x| !self.art.nodes[x].unfairly).map(|&x| (x, new)));
+            if let Some(edge) = data.parent {
+                todo.push((edge.from, new.without(ThreadSet::of(edge.thread))));
             }
         }
-        false
+        true
     }
 
-    /// The nodes that are reached from w over tree and covering edges, without the edges of a thread. Beyond v nothing is
-    /// looked at.
-    fn forward(&self, w: NodeId, v: NodeId, without: Option<ThreadId>) -> FxHashSet<NodeId> {
-        let mut seen = FxHashSet::default();
-        let mut todo = vec![w];
-        while let Some(node) = todo.pop() {
-            if !seen.insert(node) || node == v {
+    /// The nodes that are reached from w over tree and covering edges, each with the threads that need not move on the
+    /// way. Beyond v nothing is looked at.
+    fn ahead(&self, w: NodeId, v: NodeId) -> FxHashMap<NodeId, ThreadSet> {
+        let mut ahead: FxHashMap<NodeId, ThreadSet> = FxHashMap::default();
+        let all = ThreadSet::all(self.program.threads.len());
+        let mut todo = vec![(w, all)];
+        while let Some((node, threads)) = todo.pop() {
+            let known = ahead.entry(node).or_default();
+            let new = threads.without(*known);
+            if new.is_empty() {
+                continue;
+            }
+            *known = known.or(new);
+            if node == v {
                 continue;
             }
             let data = &self.art.nodes[node];
             if let Some(by) = data.covered_by {
                 if !data.unfairly {
-                    todo.push(by);
+                    todo.push((by, new));
                 }
                 continue;
             }
-            todo.extend(data.children.iter().copied().filter(|&child| {
+            for &child in &data.children {
                 let edge = self.art.nodes[child].parent.expect("a child has a parent");
-                Some(edge.thread) != without && !self.is_false(child)
-            }));
+                if !self.is_false(child) {
+                    todo.push((child, new.without(ThreadSet::of(edge.thread))));
+                }
+            }
         }
-        seen
+        ahead
     }
 }

@@ -10,37 +10,35 @@
 //! numbers is tried in each range. Otherwise the verification gives up.
 
 use crate::art::NodeId;
+use crate::program::TransitionId;
 use crate::solver::Answer;
-use crate::term::{Node, State, Symbol, Term, Terms};
+use crate::term::{Node, State, Symbol, Term, Terms, Valuation};
 use crate::verifier::{Halt, Verifier};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// The most ranges that an input may have.
 const REPRESENTATIVES: usize = 64;
 
+/// A guard on a path: the node behind it, by its place on the path, and its place among the guards of that edge.
+type Owner = (usize, usize);
+
 /// A path as formulas: from a node on, where only its label is known, or from the root, where everything is.
 pub(crate) struct PathFormula {
     /// v_0, ..., v_n.
     pub(crate) nodes: Vec<NodeId>,
+    /// Whether v_0 is the root and its state is known.
+    from_root: bool,
     /// What is known at v_0.
     base: Vec<Term>,
-    /// The state at each node, over that at v_0.
-    states: Vec<Rc<State>>,
-    /// The guard of the edge to each node, over the state at v_0.
-    guards: Vec<Vec<Term>>,
-}
-
-impl PathFormula {
-    /// The guards of the edges up to the n-th node: node and place in its guard.
-    fn owners(&self, n: usize) -> Vec<(usize, usize)> {
-        let of_node = |m: usize| (0..self.guards[m].len()).map(move |k| (m, k));
-        (0..=n).flat_map(of_node).collect()
-    }
+    /// The guards of the edges, over the state at v_0, without those that rewriting shows to hold.
+    guards: Vec<(Owner, Term)>,
+    /// How the inputs of the edge to each node are called.
+    names: Vec<State>,
 }
 
 /// Conjuncts and guards that contradict each other.
-type Reason = (Vec<Term>, Vec<(usize, usize)>);
+type Reason = (Vec<Term>, Vec<Owner>);
 
 /// A_0, ..., A_n; what is true everywhere is left out at the start: the first belongs to node `from`.
 pub(crate) struct Interpolant {
@@ -52,62 +50,113 @@ impl Verifier {
     /// The path from the root to a node.
     pub(crate) fn path_from_root(&self, node: NodeId) -> PathFormula {
         let nodes = self.art.path(node);
-        let states = nodes.iter().map(|&n| Rc::clone(&self.art.nodes[n].state)).collect();
-        let guards = nodes.iter().map(|&n| self.art.nodes[n].guard.clone()).collect();
-        PathFormula { nodes, base: Vec::new(), states, guards }
+        let mut guards = Vec::new();
+        for (n, &node) in nodes.iter().enumerate() {
+            let of_node = self.art.nodes[node].guard.iter().enumerate();
+            guards.extend(of_node.filter(|(_, g)| !self.program.terms.is_true(**g)).map(|(k, &g)| ((n, k), g)));
+        }
+        PathFormula { nodes, from_root: true, base: Vec::new(), guards, names: Vec::new() }
     }
 
-    /// The path from a node to one below it. Of the first only its label is known.
+    /// The path from a node to one below it. Of the first only its label is known. Guards are taken back over the edges
+    /// before them, as weakest preconditions: that is the same as the state behind the edges, and what was taken back
+    /// over an edge once need not be computed again on another path.
     pub(crate) fn path_from(&mut self, start: NodeId, node: NodeId) -> PathFormula {
         let mut nodes: Vec<NodeId> = self.art.upwards(node).take_while(|&n| n != start).collect();
         nodes.push(start);
         nodes.reverse();
         let base = self.art.nodes[start].label.iter().copied().collect();
-        let mut states = vec![Rc::new(State::default())];
-        let mut guards = vec![Vec::new()];
-        for &n in &nodes[1..] {
-            let edge = self.art.nodes[n].parent.expect("it is below the start");
-            let before = Rc::clone(states.last().expect("there is a first"));
-            let (state, guard) = self.step(&before, edge.transition, Some(edge.from));
-            states.push(Rc::new(state));
-            guards.push(guard);
+        let names = self.names(&nodes);
+        let mut guards: Vec<(Owner, Term)> = Vec::new();
+        for n in (1..nodes.len()).rev() {
+            let transition = self.edge_to(nodes[n]);
+            guards.iter_mut().for_each(|(_, guard)| *guard = self.before(transition, *guard));
+            let own = self.program.transitions[transition].guard.iter().enumerate();
+            guards.extend(own.map(|(k, &guard)| ((n, k), guard)));
+            if !names[n].values.is_empty() {
+                let terms = &mut self.program.terms;
+                guards.iter_mut().for_each(|(_, guard)| *guard = names[n].apply(terms, *guard));
+            }
+            guards.retain(|&(_, guard)| !self.program.terms.is_true(guard));
         }
-        PathFormula { nodes, base, states, guards }
+        guards.sort_by_key(|&(owner, _)| owner);
+        PathFormula { nodes, from_root: false, base, guards, names }
     }
 
-    /// The interpolant that proves a goal at the end of a path, or a valuation in which it fails.
-    pub(crate) fn interpolate(&mut self, path: &PathFormula, goal: Term) -> Result<Result<Interpolant, Answer>, Halt> {
-        let last = path.nodes.len() - 1;
+    /// Names for the inputs along a path, by how often each is taken behind it: alike for paths that end alike.
+    fn names(&mut self, nodes: &[NodeId]) -> Vec<State> {
+        let mut names = vec![State::default(); nodes.len()];
+        let mut taken: FxHashMap<Symbol, u32> = FxHashMap::default();
+        for n in (1..nodes.len()).rev() {
+            let transition = self.edge_to(nodes[n]);
+            for input in self.program.transitions[transition].inputs.clone() {
+                let count = taken.entry(input).or_default();
+                let instance = self.instance(input, *count);
+                *count += 1;
+                names[n].values.insert(input, self.program.terms.var(instance));
+            }
+        }
+        names
+    }
+
+    fn edge_to(&self, node: NodeId) -> TransitionId {
+        self.art.nodes[node].parent.expect("it is not the first of the path").transition
+    }
+
+    /// A formula at the end of a path, over the state at its start.
+    fn at_start(&mut self, path: &PathFormula, mut formula: Term) -> Term {
+        if path.from_root {
+            let last = *path.nodes.last().expect("a path has a node");
+            let state = Rc::clone(&self.art.nodes[last].state);
+            return state.apply(&mut self.program.terms, formula);
+        }
+        for n in (1..path.nodes.len()).rev() {
+            formula = self.before(self.edge_to(path.nodes[n]), formula);
+            if !path.names[n].values.is_empty() {
+                formula = path.names[n].apply(&mut self.program.terms, formula);
+            }
+        }
+        formula
+    }
+
+    /// Whether a goal holds at the end of the path from the root, or a valuation in which it fails.
+    pub(crate) fn holds_behind_root(&mut self, path: &PathFormula, goal: Term) -> Result<Option<Valuation>, Halt> {
         let bad = self.program.terms.not(goal);
-        let bad_now = path.states[last].apply(&mut self.program.terms, bad);
+        let mut conjuncts = vec![self.at_start(path, bad)];
+        conjuncts.extend(path.guards.iter().map(|&(_, guard)| guard));
+        match self.ask(&conjuncts)? {
+            Answer::Unsat(_) => Ok(None),
+            Answer::Sat(valuation) => Ok(Some(valuation)),
+            Answer::Unknown => Err(Halt::Solver),
+        }
+    }
+
+    /// The interpolant that proves a goal at the end of a path; none if it is not reason enough.
+    pub(crate) fn interpolate(&mut self, path: &PathFormula, goal: Term) -> Result<Option<Interpolant>, Halt> {
+        let bad = self.program.terms.not(goal);
         // The goal first: if it holds by itself, no guard is needed.
-        let mut conjuncts = vec![bad_now];
+        let mut conjuncts = vec![self.at_start(path, bad)];
         conjuncts.extend(&path.base);
         let first_guard = conjuncts.len();
-        let owners = path.owners(last);
-        conjuncts.extend(owners.iter().map(|&(n, k)| path.guards[n][k]));
-        let core = match self.ask(&conjuncts)? {
-            Answer::Unsat(core) => core,
-            answer => return Ok(Err(answer)),
-        };
-        let needed = core.iter().filter(|&&n| n >= first_guard).map(|&n| owners[n - first_guard]).collect::<Vec<_>>();
+        conjuncts.extend(path.guards.iter().map(|&(_, guard)| guard));
+        let Answer::Unsat(core) = self.ask(&conjuncts)? else { return Ok(None) };
+        let needed = core.iter().filter(|&&n| n >= first_guard).map(|&n| path.guards[n - first_guard].0).collect();
         let bad = if core.contains(&0) { vec![bad] } else { Vec::new() };
-        Ok(Ok(self.backwards(path, bad, needed)?))
+        Ok(Some(self.backwards(path, bad, needed)?))
     }
 
     /// N_n, ..., N_0 for the guards in the core, as their negations.
-    fn backwards(
-        &mut self,
-        path: &PathFormula,
-        bad: Vec<Term>,
-        mut needed: Vec<(usize, usize)>,
-    ) -> Result<Interpolant, Halt> {
+    fn backwards(&mut self, path: &PathFormula, bad: Vec<Term>, mut needed: Vec<Owner>) -> Result<Interpolant, Halt> {
         let last = path.nodes.len() - 1;
         let mut now = bad;
         let mut formulas = Vec::new();
         let mut n = last;
         loop {
-            self.project(path, n, &mut now, &mut needed)?;
+            // Inputs come from the edge that was passed, or from the goal.
+            if n == last || !self.program.transitions[self.edge_to(path.nodes[n + 1])].inputs.is_empty() {
+                self.project(path, n, &mut now, &mut needed)?;
+            }
+            debug_assert!(self.inputs(&now).is_empty(), "an input is not there before it is taken");
             let all = self.program.terms.all(&now);
             let formula = self.program.terms.not(all);
             if self.program.terms.is_true(formula) {
@@ -118,12 +167,9 @@ impl Verifier {
             if n == 0 {
                 break;
             }
-            let edge = self.art.nodes[path.nodes[n]].parent.expect("it is not the first of the path");
-            let effect = self.program.effect(edge.transition);
-            let mut memo = Default::default();
-            let terms = &mut self.program.terms;
-            now = now.iter().map(|&c| effect.apply_with(terms, c, &mut memo)).collect();
-            let guard = &self.program.transitions[edge.transition].guard;
+            let transition = self.edge_to(path.nodes[n]);
+            now.iter_mut().for_each(|c| *c = self.before(transition, *c));
+            let guard = &self.program.transitions[transition].guard;
             now.extend(needed.iter().filter(|(m, _)| *m == n).map(|&(_, k)| guard[k]));
             // A guard that is an equation with a number says what a variable is: nothing else need be said about it.
             now.sort_unstable();
@@ -141,7 +187,7 @@ impl Verifier {
         path: &PathFormula,
         n: usize,
         now: &mut Vec<Term>,
-        needed: &mut Vec<(usize, usize)>,
+        needed: &mut Vec<Owner>,
     ) -> Result<(), Halt> {
         let mut inputs = self.inputs(now);
         if inputs.is_empty() {
@@ -174,15 +220,15 @@ impl Verifier {
 
     /// Whether the path up to its n-th node contradicts conjuncts there: which of them, and by which guards.
     fn contradicts(&mut self, path: &PathFormula, n: usize, now: &[Term]) -> Result<Option<Reason>, Halt> {
-        let state = Rc::clone(&path.states[n]);
-        let mut conjuncts: Vec<Term> = now.iter().map(|&c| state.apply(&mut self.program.terms, c)).collect();
-        conjuncts.extend(&path.base);
+        let (first, last) = (path.nodes[0], path.nodes[n]);
+        let part = if path.from_root { self.path_from_root(last) } else { self.path_from(first, last) };
+        let mut conjuncts: Vec<Term> = now.iter().map(|&c| self.at_start(&part, c)).collect();
+        conjuncts.extend(&part.base);
         let first_guard = conjuncts.len();
-        let owners = path.owners(n);
-        conjuncts.extend(owners.iter().map(|&(m, k)| path.guards[m][k]));
+        conjuncts.extend(part.guards.iter().map(|&(_, guard)| guard));
         let Answer::Unsat(core) = self.ask(&conjuncts)? else { return Ok(None) };
         let of_now = core.iter().filter_map(|&c| now.get(c).copied()).collect();
-        let guards = core.iter().filter(|&&c| c >= first_guard).map(|&c| owners[c - first_guard]).collect();
+        let guards = core.iter().filter(|&&c| c >= first_guard).map(|&c| part.guards[c - first_guard].0).collect();
         Ok(Some((of_now, guards)))
     }
 

@@ -14,6 +14,9 @@
 //!    an input.
 //! 4. When every schedule is known to go wrong, no further ones are looked at: in a loop there might be no end of them.
 //! 5. A result is yielded only if it permits more than the one before.
+//! 6. When everything is to be looked at, an iteration takes up more than one choice once the tree is large: looking
+//!    for the next choice takes as long as the tree is large.
+//! 7. A thread that is disabled on the path to a node is not expanded there if the label can say so (`enabledness.rs`).
 
 use crate::art::{Finding, NodeId};
 use crate::enabledness::Step;
@@ -22,6 +25,11 @@ use crate::refine::Proof;
 use crate::remove_error_paths::Ivr;
 use crate::term::Valuation;
 use crate::verifier::{Halt, Verifier};
+
+/// When everything is to be looked at, one choice is taken up at once for so many nodes of the tree.
+const CHOICES: usize = 16;
+/// So many nodes that no feasible path leads to are explored like others, and two more for each one that a path leads to.
+const IN_VAIN: usize = 64;
 
 /// What the verifier says at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,7 +140,7 @@ impl Verifier {
     /// Function Iteration.
     fn iteration(&mut self) -> Result<Status, Halt> {
         // Line 18.
-        self.new_schedule_start();
+        self.new_schedule_start()?;
         if self.work.is_empty() {
             return Ok(Status::NoProgress);
         }
@@ -187,11 +195,11 @@ impl Verifier {
     }
 
     /// Whether a node that no feasible path leads to is to be explored like others. That often needs weaker labels than
-    /// proving at once that it is not reached; but it must not become the greater part of the work.
+    /// proving at once that it is not reached: in a loop that counts, `count > 3` would be said where `count >= 0` will
+    /// do, and every round would be another. But it must not go on for ever.
     fn may_be_unwound(&mut self, v: NodeId) -> Result<bool, Halt> {
         self.unwound_in_vain += 1;
-        let feasible = self.art.nodes.values().filter(|node| !node.infeasible).count();
-        if self.unwound_in_vain <= feasible / 2 {
+        if self.unwound_in_vain <= IN_VAIN + 2 * self.feasible {
             return Ok(true);
         }
         let never = self.program.terms.bool(false);
@@ -222,10 +230,13 @@ impl Verifier {
     }
 
     /// Function New_Schedule_Start: what was left over, or the first node in breadth-first order that is not fully expanded.
-    fn new_schedule_start(&mut self) {
+    fn new_schedule_start(&mut self) -> Result<(), Halt> {
         self.work.clear();
         self.infeasible_work.clear();
-        let is_open = |&v: &NodeId| !self.is_done(v) && (self.is_error(v) || !self.is_terminal(v));
+        let hidden = self.art.hidden();
+        debug_assert!(hidden.iter().all(|(v, &hidden)| hidden == self.art.is_hidden(v)), "parents come first");
+        let is_done = |v: NodeId| self.is_false(v) || self.art.nodes[v].finding.is_some() || hidden[v];
+        let is_open = |&v: &NodeId| !is_done(v) && (self.is_error(v) || !self.is_terminal(v));
         let mut order: Vec<NodeId> = self.art.nodes.keys().filter(is_open).collect();
         order.sort_by_key(|&v| (self.art.nodes[v].depth, v));
         let is_left =
@@ -235,15 +246,31 @@ impl Verifier {
             self.late.extend(&left);
             self.work = left;
             self.work.reverse();
-            return;
+            return Ok(());
         }
-        for v in order {
-            let open = |&t: &ThreadId| self.is_active(v, t) && !self.art.nodes[v].expanded.has(t) && !self.skip(v, t);
-            if let Some(thread) = self.program.threads.keys().find(open) {
-                self.expand_thread(thread, v);
-                return;
+        let most = self.choices();
+        let mut chosen: Vec<(NodeId, ThreadId)> = Vec::new();
+        'nodes: for v in order {
+            let threads: Vec<ThreadId> = self.program.threads.keys().collect();
+            for thread in threads {
+                let open = self.is_active(v, thread) && !self.art.nodes[v].expanded.has(thread);
+                if !open || self.skip(v, thread) || self.surely_disabled(v, thread)? {
+                    continue;
+                }
+                chosen.push((v, thread));
+                if chosen.len() >= most {
+                    break 'nodes;
+                }
             }
         }
+        // The work list is taken from its end.
+        chosen.into_iter().rev().for_each(|(v, thread)| self.expand_thread(thread, v));
+        Ok(())
+    }
+
+    /// How many choices an iteration takes up.
+    fn choices(&self) -> usize {
+        if self.unfair_coverings { (self.art.nodes.len() / CHOICES).max(1) } else { 1 }
     }
 }
 

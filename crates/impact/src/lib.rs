@@ -8,7 +8,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `term.rs`, `term/` | expressions over bit vectors and arrays, rewritten as they are built |
-//! | `solver.rs`, `solver/` | whether formulas can hold together: rewriting, bits, SAT |
+//! | `solver.rs`, `solver/` | whether formulas can hold together: rewriting, ranges, bits, SAT |
 //! | `program.rs` | threads as control-flow automata |
 //! | `build.rs`, `build/` | automata from the program representation |
 //! | `art.rs` | abstract reachability trees |

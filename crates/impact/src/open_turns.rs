@@ -5,8 +5,8 @@
 //! threads. For that a weaker demand is enough: that every thread is *expanded* somewhere on each cycle. Whoever runs the
 //! program then sees to it that nobody is left out for ever (Lemma 7).
 //!
-//! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump. From such
-//! a node v, a *turn* of another thread T is T alone from v until its back jump. It is added if it is proved that from
+//! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump, over a
+//! covering perhaps. From such a node v, a *turn* of another thread T is T alone from v until its back jump. It is added if it is proved that from
 //! all states of φ(v), whatever the inputs are,
 //!
 //! - T is enabled wherever it may block, and runs into no error;
@@ -78,14 +78,16 @@ impl Verifier {
         if to::fairness::admits_fairness(&art).is_ok() { art } else { published }
     }
 
-    /// The nodes of a result that are on a cycle and are reached by a back jump.
+    /// The nodes of a result that are on a cycle and are reached by a back jump, or cover one that is.
     fn turn_nodes(&self, ivr: &Ivr) -> Vec<NodeId> {
-        let behind_back_jump = |&v: &NodeId| {
+        let behind_back_jump = |v: NodeId| {
             let edge = self.art.nodes[v].parent;
             edge.is_some_and(|edge| self.program.transitions[edge.transition].back_jump)
         };
-        let open = |&v: &NodeId| ivr.nodes[v] && !ivr.permitted[v].is_empty();
-        let all = ivr.nodes.keys().filter(open).filter(behind_back_jump);
+        let reached = ivr.nodes.keys().filter(|&v| ivr.nodes[v] && behind_back_jump(v));
+        let ends: FxHashSet<NodeId> = reached.map(|v| ivr.covered_by[v].unwrap_or(v)).collect();
+        let open = |v: &NodeId| ends.contains(v) && !ivr.permitted[*v].is_empty();
+        let all = ivr.nodes.keys().filter(open);
         all.filter(|&v| self.is_on_cycle(ivr, v)).take(MOST_NODES).collect()
     }
 

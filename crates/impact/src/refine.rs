@@ -38,16 +38,15 @@ impl Verifier {
     pub(crate) fn prove_at(&mut self, v: NodeId, goal: Term) -> Result<Proof, Halt> {
         // Alg. 5: if the path formula has an interpolant A_0, ..., A_n.
         let whole = self.path_from_root(v);
-        let from_root = match self.interpolate(&whole, goal) {
-            Ok(Err(Answer::Sat(valuation))) => return Ok(Proof::Fails(valuation)),
-            Ok(Err(_)) => return Err(Halt::Solver),
-            Ok(Ok(interpolant)) => Ok(interpolant),
-            Err(halt) => Err(halt),
-        };
+        if let Some(valuation) = self.holds_behind_root(&whole, goal)? {
+            return Ok(Proof::Fails(valuation));
+        }
         if let Some((path, interpolant)) = self.shortest_reason(v, goal)? {
             self.strengthen(&path, &interpolant)?;
+        } else if let Some(interpolant) = self.interpolate(&whole, goal)? {
+            self.strengthen(&whole, &interpolant)?;
         } else {
-            self.strengthen(&whole, &from_root?)?;
+            return Err(Halt::Solver);
         }
         Ok(Proof::Proved)
     }
@@ -92,8 +91,8 @@ impl Verifier {
     ) -> Result<Option<(PathFormula, Interpolant)>, Halt> {
         let path = self.path_from(start, v);
         match self.interpolate(&path, goal) {
-            Ok(Ok(interpolant)) => Ok(Some((path, without_first(interpolant)))),
-            Ok(Err(_)) | Err(Halt::Projection) => Ok(None),
+            Ok(Some(interpolant)) => Ok(Some((path, without_first(interpolant)))),
+            Ok(None) | Err(Halt::Projection) => Ok(None),
             Err(halt) => Err(halt),
         }
     }

@@ -1,11 +1,12 @@
 //! Whether formulas can hold together, and which of them contradict each other.
 //!
-//! The solver in this process ([`Embedded`]) needs no other program: what rewriting does not decide is taken apart into
-//! bits and given to a SAT solver, with one assumption per formula, so that a contradiction names the formulas that it
+//! The solver in this process ([`Embedded`]) needs no other program: what neither rewriting nor a look at the ranges of
+//! variables (`ranges.rs`) decides is taken apart into bits and given to a SAT solver, with one assumption per formula, so that a contradiction names the formulas that it
 //! needs. An array is read at few places; that equal indices give equal elements is said for each pair of them
 //! (Ackermann), whatever the size of the array. [`Z3`] asks another program, for a second opinion.
 
 mod blast;
+mod ranges;
 mod z3;
 
 pub use z3::Z3;
@@ -45,6 +46,8 @@ pub struct Statistics {
     pub queries: u64,
     /// Decided by rewriting alone.
     pub rewritten: u64,
+    /// Decided by trying a number of each range of their variables.
+    pub ranged: u64,
     /// Time for the others.
     pub time: Duration,
 }
@@ -77,6 +80,10 @@ impl Solver for Embedded {
         if open.is_empty() {
             self.statistics.rewritten += 1;
             return Answer::Sat(Valuation::default());
+        }
+        if let Some(answer) = ranges::decide(terms, conjuncts, &open) {
+            self.statistics.ranged += 1;
+            return answer;
         }
         let start = Instant::now();
         let until = Until { deadline: start + self.limit, interrupt: self.interrupt.clone() };

@@ -3,7 +3,7 @@
 use crate::art::{Art, Edge, Node, NodeId};
 use crate::program::{LocationId, Place, Program, ThreadId, TransitionId};
 use crate::solver::{Answer, Solver};
-use crate::term::{State, Symbol, Term};
+use crate::term::{State, Symbol, Term, Valuation};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use std::rc::Rc;
@@ -59,14 +59,34 @@ pub struct Verifier {
     pub(crate) at_locations: FxHashMap<Vec<LocationId>, Vec<NodeId>>,
     /// Instances of inputs: which input, and how often the path has taken it before.
     pub(crate) instances: FxHashMap<(Symbol, u32), Symbol>,
+    /// Weakest preconditions that were computed before.
+    pub(crate) effects: FxHashMap<TransitionId, Effect>,
+    /// Questions that were asked before: the conjuncts, sorted, and the answer, with a core as terms.
+    answers: FxHashMap<Box<[Term]>, Known>,
     /// Whether a covering may be unfair: everything is to be looked at, and there is a safe schedule already.
     pub(crate) unfair_coverings: bool,
     /// Whether partial-order reduction is used: as long as there may be a safe schedule with it.
     pub(crate) skipping: bool,
+    /// How many nodes are there that a feasible path leads to, as far as rewriting shows.
+    pub(crate) feasible: usize,
     /// How many nodes were explored that no feasible path leads to.
     pub(crate) unwound_in_vain: usize,
     /// Nodes that were left over by an iteration, to be looked at by a later one whatever is known about the step to them.
     pub(crate) late: FxHashSet<NodeId>,
+}
+
+/// A transition as a substitution, and what it makes of terms.
+#[derive(Default)]
+pub(crate) struct Effect {
+    state: State,
+    memo: FxHashMap<Term, Term>,
+}
+
+/// An answer that is kept.
+#[derive(Clone)]
+enum Known {
+    Sat(Rc<Valuation>),
+    Unsat(Rc<[Term]>),
 }
 
 impl Verifier {
@@ -100,8 +120,11 @@ impl Verifier {
             not_skipped: FxHashSet::default(),
             at_locations: FxHashMap::default(),
             instances: FxHashMap::default(),
+            effects: FxHashMap::default(),
+            answers: FxHashMap::default(),
             unfair_coverings: false,
             skipping: true,
+            feasible: 0,
             unwound_in_vain: 0,
             late: FxHashSet::default(),
         };
@@ -111,6 +134,7 @@ impl Verifier {
 
     fn add(&mut self, node: Node) -> NodeId {
         let locations = node.locations.clone();
+        self.feasible += usize::from(!node.infeasible);
         let id = self.art.nodes.push(node);
         self.at_locations.entry(locations).or_default().push(id);
         id
@@ -130,15 +154,40 @@ impl Verifier {
         Ok(())
     }
 
-    /// Asks the solver; an unknown answer ends the verification.
+    /// Asks the solver, unless it was asked before; an unknown answer ends the verification.
     pub(crate) fn ask(&mut self, conjuncts: &[Term]) -> Result<Answer, Halt> {
-        match self.solver.check(&mut self.program.terms, conjuncts) {
+        let mut question: Vec<Term> = conjuncts.iter().copied().filter(|&c| !self.program.terms.is_true(c)).collect();
+        question.sort_unstable();
+        question.dedup();
+        match self.answers.get(question.as_slice()) {
+            Some(Known::Sat(valuation)) => return Ok(Answer::Sat(Valuation::clone(valuation))),
+            Some(Known::Unsat(core)) => {
+                let place = |term: &Term| conjuncts.iter().position(|c| c == term).expect("it is part of the question");
+                return Ok(Answer::Unsat(core.iter().map(place).collect()));
+            }
+            None => {}
+        }
+        let answer = self.solver.check(&mut self.program.terms, conjuncts);
+        let known = match &answer {
             Answer::Unknown => {
                 self.poll()?;
-                Err(Halt::Solver)
+                return Err(Halt::Solver);
             }
-            answer => Ok(answer),
-        }
+            Answer::Sat(valuation) => Known::Sat(Rc::new(valuation.clone())),
+            Answer::Unsat(core) => Known::Unsat(core.iter().map(|&n| conjuncts[n]).collect()),
+        };
+        self.answers.insert(question.into_boxed_slice(), known);
+        Ok(answer)
+    }
+
+    /// A formula behind a transition, over the state before it: what has to hold there.
+    pub(crate) fn before(&mut self, transition: TransitionId, formula: Term) -> Term {
+        let program = &mut self.program;
+        let effect = self.effects.entry(transition).or_insert_with(|| {
+            let (state, memo) = (program.effect(transition), FxHashMap::default());
+            Effect { state, memo }
+        });
+        effect.state.apply_with(&mut program.terms, formula, &mut effect.memo)
     }
 
     /// A new node behind an edge, with the state of the path to it.
@@ -235,7 +284,7 @@ impl Verifier {
         self.art.upwards(node).filter(takes).count() as u32
     }
 
-    fn instance(&mut self, input: Symbol, occurrence: u32) -> Symbol {
+    pub(crate) fn instance(&mut self, input: Symbol, occurrence: u32) -> Symbol {
         if let Some(&symbol) = self.instances.get(&(input, occurrence)) {
             return symbol;
         }

@@ -50,3 +50,12 @@ fn an_assumption_that_never_holds_makes_a_thread_wait() {
     assert_eq!(outcome.verdict, Ok(Verdict::Unsafe));
     assert!(outcome.wrong.iter().all(|wrong| wrong.error.is_none()), "nothing but a deadlock");
 }
+
+/// What a thread has computed before its first access are the first values of its variables.
+#[test]
+fn a_thread_starts_with_what_it_has_computed_by_itself() {
+    assert_eq!(complete("first_values.c", &["LAST=5"]).verdict, Ok(Verdict::Safe));
+    let outcome = complete("first_values.c", &["LAST=3"]);
+    assert_eq!(outcome.verdict, Ok(Verdict::Unsafe));
+    assert!(messages(&outcome).iter().all(|message| message.contains("seen == ")), "{:?}", messages(&outcome));
+}

@@ -36,6 +36,7 @@ pub use error::{LoadError, SourcePosition};
 
 use selvedge_ir as ir;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A program with what clang said about it.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Loaded {
     pub module: ir::Module,
     /// clang's warnings, as it wrote them.
     pub warnings: String,
+    /// How long clang took.
+    pub clang: Duration,
 }
 
 /// Loads a program from C, C++ and LLVM IR files. clang's warnings go to standard error.
@@ -61,13 +64,16 @@ pub fn load_quietly(inputs: &[PathBuf], options: &ClangOptions) -> Result<Loaded
         return Err(LoadError::NoInput);
     }
     let mut warnings = String::new();
+    let mut clang = Duration::ZERO;
     let mut texts = Vec::new();
     for input in inputs {
         let (bytes, generated) = match input_kind(input)? {
             InputKind::LlvmIr => (read(input)?, false),
             InputKind::Source => {
                 let program = clang::find_clang(options)?;
+                let start = Instant::now();
                 let compiled = clang::compile(&program, input, options)?;
+                clang += start.elapsed();
                 warnings.push_str(&compiled.warnings);
                 (compiled.ir, true)
             }
@@ -77,7 +83,7 @@ pub fn load_quietly(inputs: &[PathBuf], options: &ClangOptions) -> Result<Loaded
         texts.push((file, text, generated));
     }
     let module = load_texts(&texts)?;
-    Ok(Loaded { module, warnings })
+    Ok(Loaded { module, warnings, clang })
 }
 
 /// Reads one module of textual LLVM IR; `name` is used in messages.

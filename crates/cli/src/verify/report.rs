@@ -22,6 +22,8 @@ pub struct Report {
     pub means: String,
     pub exit_code: u8,
     pub seconds: f64,
+    pub load_seconds: f64,
+    pub clang_seconds: f64,
     pub threads: Vec<String>,
     pub transitions: usize,
     pub nodes: usize,
@@ -37,6 +39,7 @@ pub struct SolverReport {
     pub name: &'static str,
     pub questions: u64,
     pub by_rewriting: u64,
+    pub by_ranges: u64,
     pub seconds: f64,
 }
 
@@ -101,8 +104,8 @@ pub struct Input {
 
 impl SolverReport {
     pub fn new(name: &'static str, statistics: Statistics) -> SolverReport {
-        let Statistics { queries, rewritten, time } = statistics;
-        SolverReport { name, questions: queries, by_rewriting: rewritten, seconds: time.as_secs_f64() }
+        let Statistics { queries: questions, rewritten: by_rewriting, ranged: by_ranges, time } = statistics;
+        SolverReport { name, questions, by_rewriting, by_ranges, seconds: time.as_secs_f64() }
     }
 }
 

@@ -7,6 +7,7 @@ use selvedge_impact::program::ThreadId;
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::verifier::{Halt, Verifier};
 use selvedge_ir::{EntityRef, Module};
+use std::time::Duration;
 
 /// What every answer takes for granted.
 pub const ASSUMPTIONS: &str =
@@ -20,6 +21,11 @@ pub fn program(verifier: &Verifier) -> String {
     let names: Vec<&str> = verifier.program.threads.values().map(|thread| thread.name.as_str()).collect();
     let count = verifier.program.transitions.len();
     format!("{} threads ({}), {count} transitions", names.len(), names.join(", "))
+}
+
+/// How long it took to read the program.
+pub fn reading(all: Duration, clang: Duration) -> String {
+    format!("read in {:.3} s, {:.3} s of it clang's", all.as_secs_f64(), clang.as_secs_f64())
 }
 
 /// What a safe result permits that the last one did not.

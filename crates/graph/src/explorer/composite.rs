@@ -26,14 +26,16 @@
 //! deleted by revisits of older reads, and the others may not (`backward.rs`). `Waits` is no restriction: the thread comes
 //! back whenever it could get on. `Later` is, so it is explored only if the branch `Now` has shown that somebody who does
 //! not depend on the attempt writes, or would write if the attempt had not taken what it exchanges, a location that the
-//! attempt looks at. If in some part of that branch nobody does so after all, the execution ends with a thread that could
-//! get on, and is counted as blocked.
+//! attempt looks at; and `ways.rs` keeps to how that came about. If in some part of that branch nobody does so after all, the
+//! execution ends with a thread that could get on, and is counted as blocked.
 //!
 //! Nothing has to be known of the program: that its writes are ordered, that values are distinct, what is between two
 //! reads. The price are the combinations that fail, and the executions that end like that. So only attempts are taken
 //! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
 //! program of their first read.
 
+use super::start_again::LastReads;
+use super::ways::{self, PutOff, Ways};
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
 use crate::joint::Joint;
@@ -54,16 +56,20 @@ pub(crate) struct Attempts {
     sites: FxHashSet<SourceSpan>,
     /// Where those begin that are not suitable.
     refused: FxHashSet<SourceSpan>,
+    /// Where these end.
+    pub last_reads: LastReads,
 }
 
 /// What is known of composite awaits.
 #[derive(Default)]
 pub(super) struct Composites {
-    attempts: Attempts,
+    pub attempts: Attempts,
     /// The turns on the list of what is left to explore, oldest first.
     pub turns: Vec<Open>,
     /// Sets of locations that attempts look at.
     footprints: Vec<Vec<LocId>>,
+    /// How news comes to attempts that were put off.
+    pub put_off: PutOff,
 }
 
 /// What is known of a turn that is being explored.
@@ -73,6 +79,8 @@ pub(super) struct Open {
     pub footprint: Vec<LocId>,
     /// The locations that others have written who do not depend on it.
     pub news: Vec<LocId>,
+    /// How they came to do so.
+    pub ways: Ways,
     /// Where it looks with the coherence-last values.
     pub path: Vec<Addr>,
     /// What other workers find out about it, if some explore a part of what follows from it.
@@ -122,6 +130,7 @@ impl Composites {
     /// Nothing is being explored any more.
     pub fn forget_turns(&mut self) {
         self.turns.clear();
+        self.put_off.clear();
     }
 
     /// The number of a set of locations.
@@ -236,11 +245,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
     }
 
-    /// What a thread asks for: in a composite await, nothing is speculative.
+    /// What a thread asks for: in a composite await, nothing is speculative, and with the last read of an attempt that is
+    /// not taken together a thread may spin.
     pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
         if self.turn_of(thread, &request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;
+        } else if self.may_start_again(thread) {
+            request.access.spins = true;
         }
         request
     }
@@ -389,7 +401,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for turn in graph.ids() {
             let event = graph.event(turn);
             if event.kind == Kind::Turn && event.turn == Turn::Now && !graph.porf(turn, e) && helps(turn) {
-                insert(&mut self.composites.turns[event.value as usize].news, loc);
+                let open = &mut self.composites.turns[event.value as usize];
+                insert(&mut open.news, loc);
+                ways::note(&mut open.ways, graph, turn, e);
             }
         }
     }
@@ -414,8 +428,17 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.cut_behind(e);
         debug_assert_eq!(self.graph().event(e).value, self.composites.turns.len() as u64, "turns are a stack");
         let path = open.path.iter().filter_map(|addr| self.locations.get(addr).copied()).collect();
+        let frames = &self.frames;
+        let graphs = || frames.iter().flat_map(|frame| frame.graph.ids().map(|e| frame.graph.event(e)));
+        let in_use = || graphs().filter(|event| event.kind == Kind::Turn).map(|event| event.co).collect();
+        let ways = match turn {
+            Turn::Later => self.composites.put_off.number(&open.ways, &open.footprint, in_use),
+            _ => 0,
+        };
         let numbers = (self.composites.number(open.footprint), self.composites.number(path));
-        self.frame().graph.set_turn(e, turn, numbers);
+        let graph = &mut self.frame().graph;
+        graph.set_turn(e, turn, numbers);
+        graph.set_ways(e, ways);
         Go::On
     }
 
@@ -428,10 +451,24 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut found = false;
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
             let Some(first) = self.failed_in_vain(thread) else { continue };
+            let has_ended = self.runner.machine.status(thread) == Status::AssumeBlocked;
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;
-            found |= !self.composites.attempts.refused.contains(&span) && self.composites.attempts.sites.insert(span);
+            if !self.composites.attempts.refused.contains(&span) {
+                found |= self.composites.attempts.sites.insert(span);
+                continue;
+            }
+            if !has_ended {
+                continue;
+            }
+            let graph = &self.frames.last().expect("there is a graph").graph;
+            let last = graph.last(thread).expect("it has read something");
+            self.runner.bring_before(graph, last);
+            let machine = &self.runner.machine;
+            if let Op::Access(access) = machine.pending(thread) {
+                found |= self.composites.attempts.last_reads.insert(machine.site(thread).span, access);
+            }
         }
         self.restart |= found;
         found

@@ -151,7 +151,9 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// An entry of one of the graphs, with what another worker has to know to explore it: so many turns are being explored
     /// around it.
     fn parcel(&mut self, frame: usize, entry: Todo, (around, rest): (usize, Option<Rest>), rank: Rank) -> Parcel {
-        let graph = self.frames[frame].graph.clone();
+        let mut graph = self.frames[frame].graph.clone();
+        // Attempts that were put off, from the oldest on.
+        let ways = graph.put_off().map(|&mut number| self.composites.put_off.get(number)).collect();
         let hold = |open: &mut Open| open.joint.get_or_insert_with(crate::joint::Joint::held_by_one).hold();
         let turns = self.composites.turns[..around].iter_mut().map(hold).collect();
         let machine = &self.runner.machine;
@@ -161,6 +163,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
             habits: self.habits.clone(),
             threads: (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect(),
             footprints: self.composites.footprints().to_vec(),
+            ways,
             turns,
             rest,
             rank: rank.given(),
@@ -169,7 +172,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
 
     /// Takes work on; false if its threads have other numbers here.
     pub(crate) fn adopt(&mut self, parcel: Parcel) -> bool {
-        let Parcel { mut frame, places, habits, threads, footprints, turns, rest, rank } = parcel;
+        let Parcel { mut frame, places, habits, threads, footprints, ways, turns, rest, rank } = parcel;
         if !same_threads(&mut self.runner.machine, &threads) {
             return false;
         }
@@ -192,6 +195,9 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let footprints = footprints.iter().map(|set| set.iter().map(|loc| names[loc.index()]).collect());
         let numbers: Vec<u64> = footprints.map(|set| self.composites.number(set)).collect();
         frame.graph.renumber_turns(&numbers);
+        for (number, ways) in frame.graph.put_off().zip(ways) {
+            *number = ways.map_or(0, |ways| self.composites.put_off.adopt(ways));
+        }
         self.composites.turns.extend(turns.into_iter().map(|joint| Open { joint: Some(joint), ..Open::default() }));
         if let Some(Rest { joint, path }) = rest {
             let Some(open) = self.known_turn(joint.findings(), path) else { return true };
@@ -235,16 +241,18 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
 
     fn findings(&self, open: &Open) -> Findings {
         let places = |set: &[LocId]| set.iter().map(|&loc| self.runner.place(loc)).collect();
-        Findings { footprint: places(&open.footprint), news: places(&open.news) }
+        let ways = open.ways.renamed(|loc| Some(self.runner.place(loc))).expect("all locations have places");
+        Findings { footprint: places(&open.footprint), news: places(&open.news), ways }
     }
 
     /// A turn that all workers together know.
     fn known_turn(&mut self, findings: Findings, path: Vec<selvedge_machine::Addr>) -> Option<Open> {
         let mut located = |places: &[Place]| translation(places, |place| self.known_location(place));
         let known = located(&findings.footprint).zip(located(&findings.news));
+        let ways = findings.ways.renamed(|place| self.known_location(place));
         // Otherwise memory is cut in another way elsewhere.
-        self.restart |= known.is_none();
-        known.map(|(footprint, news)| Open { footprint, news, path, joint: None })
+        self.restart |= known.is_none() || ways.is_none();
+        known.zip(ways).map(|((footprint, news), ways)| Open { footprint, news, ways, path, joint: None })
     }
 
     /// Everybody stops, and starts again with more knowledge.

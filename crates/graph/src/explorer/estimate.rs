@@ -153,6 +153,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 go = self.extend()?;
                 match self.reached {
                     Some(Ending::Complete) => walk.complete = weight,
+                    // It would be found out before that news does not come to somebody who was put off for it.
+                    Some(Ending::Blocked) if self.is_put_off_in_vain() => {}
                     Some(Ending::Blocked) => walk.blocked = weight,
                     None => {}
                 }
@@ -191,6 +193,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let chosen = random.below(children);
         if chosen == combinations.len() && could_read {
             self.look_ahead(LOOK_AHEAD, ahead)?;
+            // It has not looked at all that follows.
+            self.composites.turns.last_mut().expect("the turn has just been taken").ways.give_up();
         }
         ahead.took += start.elapsed();
         if chosen == combinations.len() {

@@ -17,7 +17,7 @@ use crate::models::Model;
 use crate::request::Request;
 use selvedge_ir::EntityRef;
 use selvedge_machine::session::Over;
-use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId};
+use selvedge_machine::{Access, AccessKind, Machine, Op, Status, ThreadId};
 use smallvec::SmallVec;
 
 /// What the program does with a location, in any graph.
@@ -175,10 +175,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let op = self.runner.machine.pending(thread);
-        if !Request::is_exchange_that_waits(op) {
+        let starts_again =
+            || !matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) && self.may_start_again(thread);
+        if !Request::is_exchange_that_waits(op) && !starts_again() {
             return false;
         }
-        let Some(request) = Request::of(thread, op) else { return false };
+        let Some(request) = Request::of(thread, op).map(|request| self.as_composite(thread, request)) else {
+            return false;
+        };
         if self.locations.get(&request.access.addr).is_some_and(|&loc| !self.in_place(loc)) {
             return false;
         }

@@ -136,6 +136,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             if position == newest {
+                if self.must_be_older(e, write) {
+                    break;
+                }
                 // It may have been tried out with others.
                 if self.graph().event(e).rf != write {
                     self.frame().graph.set_rf(e, write);
@@ -143,7 +146,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 self.value_has_changed(e, request);
                 return self.has_read(e, request);
             }
-            if !self.is_in_vain(e, request, write) {
+            if !self.is_in_vain(e, request, write) && !self.leads_nowhere(e, write) {
                 self.frame().todo.push(Todo::Source { read: e, write, older: None });
             }
         }
@@ -207,6 +210,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut flags = request.flags(thread, value);
         if request.access.spins && !flags.blocked {
             flags.blocked = self.runner.machine.waits(thread, value);
+            flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
         }
         flags
     }
@@ -242,6 +246,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                     waits
                 }
             };
+            flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
         }
         flags
     }

@@ -6,7 +6,7 @@ use super::objects::unsupported;
 use super::{Builder, Context, Unsupported};
 use crate::program::{Access, ErrorData, ErrorKind, LocationId, Step, StepKind, ThreadId, TransitionData};
 use crate::term::{State, Symbol, Term};
-use selvedge_ir::{Block, EntityRef, FuncId, Inst, LocId, Value};
+use selvedge_ir::{Block, FuncId, Inst, LocId, Value};
 use std::collections::BTreeMap;
 
 /// The most paths from one location.
@@ -84,7 +84,7 @@ pub(super) struct Path {
 }
 
 impl Path {
-    fn new(key: &Key, env: BTreeMap<Slot, Term>) -> Path {
+    pub(super) fn new(key: &Key, env: BTreeMap<Slot, Term>) -> Path {
         let (shared, guard, inputs, steps, accesses, words) = Default::default();
         Path {
             thread: key.thread,
@@ -133,38 +133,7 @@ impl Path {
     }
 }
 
-/// Where a thread starts, and what it knows there.
-pub(super) struct Entry {
-    pub(super) key: Key,
-    pub(super) known: Known,
-}
-
 impl Builder<'_> {
-    /// The start of a thread.
-    pub(super) fn entry(&mut self, thread: ThreadId) -> Result<Entry, Unsupported> {
-        let start = self.starts[thread.index()].clone();
-        let func = &self.module.functions[start.func];
-        if func.params.len() > start.args.len() {
-            return Err(unsupported("a thread that runs a function with several parameters", func.loc));
-        }
-        if thread.index() == 0 && func.params.iter().any(|_| true) {
-            let used = |value: Value| {
-                func.placed_insts().any(|(_, inst)| func.insts[inst].kind.used_values().contains(&value))
-            };
-            if func.params.iter().any(|&param| used(param)) {
-                return Err(unsupported("the arguments of `main`", func.loc));
-            }
-        }
-        let block = func.entry();
-        let params = func.params.clone();
-        let context = self.context(Context { thread, func: start.func, caller: None, atomic: false });
-        let values =
-            params.iter().zip(&start.args).map(|(&param, &arg)| (Slot::Value(context, param), Knowledge::Number(arg)));
-        let known = values.collect();
-        let key = Key { thread, context, block, index: 0, phase: 0, counters: Vec::new(), targets: Vec::new() };
-        Ok(Entry { key, known })
-    }
-
     /// The number of a context.
     pub(super) fn context(&mut self, context: Context) -> u32 {
         if let Some(&id) = self.context_ids.get(&context) {
@@ -190,23 +159,7 @@ impl Builder<'_> {
     /// All paths from a location.
     pub(super) fn paths_from(&mut self, key: &Key) -> Result<Vec<Path>, Unsupported> {
         let known = self.locations[key].clone();
-        let mut env = BTreeMap::new();
-        for (slot, value) in known {
-            let bits = self.slot_bits(slot);
-            let term = match value {
-                Knowledge::Number(number) => self.terms.number(number, bits),
-                Knowledge::Unknown => {
-                    let symbol = self.local(key.thread, slot, bits);
-                    self.terms.var(symbol)
-                }
-                Knowledge::Scaled(base, stride) => {
-                    let symbol = self.local(key.thread, slot, bits);
-                    let variable = self.terms.var(symbol);
-                    self.terms.sum(base, &[(stride, variable)], 64)
-                }
-            };
-            env.insert(slot, term);
-        }
+        let env = self.environment(key.thread, &known);
         let mut start = Path::new(key, env);
         let func = &self.module.functions[self.func_of(key.context)];
         if key.index == func.phis(key.block).count() {
@@ -240,6 +193,28 @@ impl Builder<'_> {
         // The way that the source has first, first.
         done.reverse();
         Ok(done)
+    }
+
+    /// What a thread has to itself, by what is known about it.
+    pub(super) fn environment(&mut self, thread: ThreadId, known: &Known) -> BTreeMap<Slot, Term> {
+        let mut env = BTreeMap::new();
+        for (&slot, &value) in known {
+            let bits = self.slot_bits(slot);
+            let term = match value {
+                Knowledge::Number(number) => self.terms.number(number, bits),
+                Knowledge::Unknown => {
+                    let symbol = self.local(thread, slot, bits);
+                    self.terms.var(symbol)
+                }
+                Knowledge::Scaled(base, stride) => {
+                    let symbol = self.local(thread, slot, bits);
+                    let variable = self.terms.var(symbol);
+                    self.terms.sum(base, &[(stride, variable)], 64)
+                }
+            };
+            env.insert(slot, term);
+        }
+        env
     }
 
     pub(super) fn slot_bits(&self, slot: Slot) -> u8 {

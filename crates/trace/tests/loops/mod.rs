@@ -111,7 +111,12 @@ impl Body {
             21 => self.gives_up_what_was_found(v, k, l),
             22 => self.writes_a_node(v, k),
             23 => self.writes_on_the_way(v, w, k),
-            _ => self.goes_round_otherwise(v, w, k, l),
+            24 => self.goes_round_otherwise(v, w, k, l),
+            25 | 26 => self.writes_if(v, w, k, l),
+            27 => self.until_equal(v, w, k),
+            28 => self.two_ways_out(v, w),
+            29 => self.exchanges(v, Some(w), k),
+            _ => self.sleeps(v, w, k),
         }
     }
 
@@ -225,6 +230,43 @@ impl Body {
         self.line(&format!("condbr {few}, {start}, {end}"));
         self.block(&end);
         self.keep(&n);
+    }
+
+    /// Writes only if it reads something.
+    fn writes_if(&mut self, v: &str, w: &str, k: u64, l: u64) {
+        let (write, end) = (self.name(), self.name());
+        let read = self.make("i32", &format!("load i32 {v}, sc"));
+        let special = self.make("i1", &format!("cmp eq i32 {read}, {k}"));
+        self.line(&format!("condbr {special}, {write}, {end}"));
+        self.block(&write);
+        self.line(&format!("store i32 {l}, {w}, sc"));
+        self.line(&format!("br {end}"));
+        self.block(&end);
+        self.keep(&read);
+    }
+
+    /// A mutex whose threads sleep until the word next to it changes, if the mutex is still taken when they have looked at
+    /// that.
+    fn sleeps(&mut self, v: &str, w: &str, k: u64) {
+        let (start, end) = self.start();
+        let (look, sleep, back) = (self.name(), self.name(), self.name());
+        let (old, done) = self.try_exchange(v, "0", "1");
+        self.line(&format!("condbr {done}, {end}, {look}"));
+        self.block(&look);
+        let seen = self.make("i32", &format!("load i32 {w}, sc"));
+        let now = self.make("i32", &format!("load i32 {v}, sc"));
+        let taken = self.make("i1", &format!("cmp eq i32 {now}, {old}"));
+        self.line(&format!("condbr {taken}, {sleep}, {back}"));
+        self.block(&sleep);
+        let word = self.make("i32", &format!("load i32 {w}, sc"));
+        let same = self.make("i1", &format!("cmp eq i32 {word}, {seen}"));
+        self.line(&format!("condbr {same}, {sleep}, {back}"));
+        self.block(&back);
+        self.line(&format!("br {start}"));
+        self.block(&end);
+        let left = self.make("i32", &format!("rmw xchg i32 {v}, 0, sc"));
+        self.line(&format!("store i32 {k}, {w}, sc"));
+        self.keep(&left);
     }
 
     fn goes_round_otherwise(&mut self, v: &str, w: &str, k: u64, l: u64) {
@@ -392,6 +434,13 @@ pub type Kinds = std::ops::Range<u64>;
 pub const SPINNING: Kinds = 6..16;
 /// Loops that exchange what they have read.
 pub const EXCHANGING: Kinds = 16..25;
+
+/// Loops that wait for a relation of two variables, and writes that may not come.
+#[allow(dead_code)]
+pub const HOPING: Kinds = 25..30;
+/// The same, and loops that sleep.
+#[allow(dead_code)]
+pub const SLEEPING: Kinds = 27..32;
 
 /// The text of a program whose threads have statements of these kinds. The last thread never spins, so that the others
 /// have something to wait for.
