@@ -90,8 +90,8 @@ pub struct PlanStep {
     pub successor: Option<u32>,
     /// For which signals of other threads it waits first.
     pub waits: Vec<(ThreadId, u32)>,
-    /// Whose tails of earlier sections it waits for first (`tails.rs`).
-    pub tails: Vec<ThreadId>,
+    /// Whose tails of earlier sections it waits for first, and which classes of them (`tails.rs`).
+    pub tails: Vec<(ThreadId, u32)>,
     /// The signal that it gives afterwards; 0 is none.
     pub signal: u32,
 }
@@ -105,6 +105,8 @@ pub struct PlanSection {
     pub signals: Vec<u32>,
     /// How many signals each thread gives in all.
     pub totals: Vec<u32>,
+    /// The class of each thread's tail, if it has one.
+    pub tail_classes: Vec<u32>,
     /// Whether all other threads wait for a signal of its first thread before they do anything: then they need not hear
     /// of it earlier.
     pub waits_for_leader: bool,
@@ -140,8 +142,8 @@ pub struct Choice {
     pub site: SiteId,
     /// Whether it is the branch that decides.
     pub branch: bool,
-    /// Whose tails of earlier sections it waits for first.
-    pub tails: Vec<ThreadId>,
+    /// Whose tails of earlier sections it waits for first, and which classes of them.
+    pub tails: Vec<(ThreadId, u32)>,
     /// Where it leads, by successor of the branch; one entry if it is none.
     pub next: Vec<Next>,
 }

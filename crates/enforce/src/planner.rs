@@ -191,6 +191,7 @@ impl<'a> Planner<'a> {
             steps,
             signals: order.early.clone(),
             totals: order.totals.clone(),
+            tail_classes: tails.class[number].clone(),
             waits_for_leader,
             alone,
             in_charge,
@@ -230,10 +231,11 @@ impl<'a> Planner<'a> {
         }
         let id = plan.choices.len();
         let branch = first.successor.is_some();
-        let mut tails: Vec<ThreadId> =
-            sections.iter().filter_map(|&section| step(section)).flat_map(|step| step.tails.clone()).collect();
-        tails.sort_unstable();
-        tails.dedup();
+        let mut tails: BTreeMap<ThreadId, u32> = BTreeMap::new();
+        for (thread, classes) in sections.iter().filter_map(|&section| step(section)).flat_map(|step| &step.tails) {
+            *tails.entry(*thread).or_default() |= classes;
+        }
+        let tails = tails.into_iter().collect();
         plan.choices.push(Choice { site: first.site, branch, tails, next: Vec::new() });
         let most = groups.keys().flatten().max().map_or(1, |&most| most as usize + 1);
         let mut next = vec![Next::Leave; most];

@@ -8,10 +8,10 @@ use std::fmt::Write;
 /// What stands before the tables: their types, which the run-time shares.
 const TYPES: &str = "\
 #include <stdint.h>
-#define TAIL 0xffffffffu
+#define TAIL 0x80000000u
 struct wait { uint32_t thread, signals; };
 struct step { uint32_t site, successor, first_wait, wait_count, signal; };
-struct part { uint32_t first, count, signals, total; };
+struct part { uint32_t first, count, signals, total, class; };
 enum { LEAVE, TO_SECTION, TO_CHOICE };
 enum { WAITS = 1, ALONE = 2, WRITES = 4, ASKS = 8 };
 struct next { uint32_t kind, a, b; };
@@ -103,7 +103,8 @@ fn steps(out: &mut String, plan: &Plan, threads: usize) {
     for section in &plan.sections {
         for (thread, of_thread) in section.steps.iter().enumerate() {
             let (signals, total) = (section.signals[thread], section.totals[thread]);
-            parts.push(format!("{{{}, {}, {signals}, {total}}}", steps.len(), of_thread.len()));
+            let class = section.tail_classes[thread];
+            parts.push(format!("{{{}, {}, {signals}, {total}, {class}}}", steps.len(), of_thread.len()));
             for step in of_thread {
                 let successor = step.successor.map_or("0xffffffffu".to_owned(), |n| n.to_string());
                 steps.push(format!(
@@ -118,7 +119,7 @@ fn steps(out: &mut String, plan: &Plan, threads: usize) {
             }
         }
     }
-    parts.extend((0..threads).map(|_| "{0, 0, 0, 0}".to_owned()));
+    parts.extend((0..threads).map(|_| "{0, 0, 0, 0, 0}".to_owned()));
     // The address behind the last step is taken; a step of its own makes it one of the array.
     steps.push("{0, 0, 0, 0, 0}".to_owned());
     array(out, "struct step", "steps", steps.into_iter());
@@ -126,9 +127,9 @@ fn steps(out: &mut String, plan: &Plan, threads: usize) {
     array(out, "struct part", "parts", parts.into_iter());
 }
 
-/// A wait for a tail.
-fn tail(thread: &ThreadId) -> String {
-    format!("{{{}, TAIL}}", thread.index())
+/// A wait for tails of some classes.
+fn tail((thread, classes): &(ThreadId, u32)) -> String {
+    format!("{{{}, TAIL | {classes}u}}", thread.index())
 }
 
 fn thread(thread: Option<ThreadId>) -> String {

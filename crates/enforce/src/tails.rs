@@ -7,8 +7,9 @@
 //!
 //! An event that depends on something in a tail waits for it. In which section that will be is not known beforehand, so
 //! it is looked up when the program runs: a thread says on its line which section it owes its tail of, from before others hear
-//! that its part is done up to there until the tail is done. An event waits for each thread that owes a tail of an *earlier* section, if some
-//! tail of that thread, in any section, has an access that the event depends on; and the end of the process for all of them.
+//! that its part is done up to there until the tail is done. Tails of a thread with the same accesses are a *class*, which it says
+//! as well. An event waits for each thread that owes a tail of an *earlier* section, if it depends on an access of that class; and the
+//! end of a thread or of the process for all of them.
 //!
 //! Why that is enough: let an execution follow the sections π0 π1 ... in which each event waits as it should. Events of a
 //! thread are in their order; dependent events of one section are, by its schedule; and of two dependent events in
@@ -20,7 +21,13 @@
 use selvedge_ir::EntityRef;
 use selvedge_schedule::independence::dependent;
 use selvedge_schedule::{Access, Edge, Precision, PublishedArt, Section, StepKind, ThreadId};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+
+/// At most so many classes are told apart for each thread.
+const CLASSES: usize = 31;
+
+/// A set of classes, a bit for each.
+pub(crate) type Classes = u32;
 
 /// The tails of all sections of a program schedule.
 pub(crate) struct Tails {
@@ -28,8 +35,10 @@ pub(crate) struct Tails {
     pub early: Vec<Vec<u32>>,
     /// For each section and thread, whether it takes an input behind these, be it that the section has nothing more of it.
     pub asks: Vec<Vec<bool>>,
-    /// What the tails of each thread access; none for a thread that has no tails.
-    accesses: Vec<Option<Vec<Access>>>,
+    /// For each section and thread, the class of its tail; 0 if it has none.
+    pub class: Vec<Vec<u32>>,
+    /// The classes of each thread: what they access.
+    classes: Vec<Vec<BTreeSet<Access>>>,
     precision: Precision,
 }
 
@@ -43,40 +52,62 @@ impl Tails {
     ) -> Tails {
         let mut tails = Tails::none(art, sections);
         tails.precision = precision;
-        let mut accesses: Vec<HashSet<Access>> = vec![HashSet::new(); art.threads.len()];
-        let mut has = vec![false; art.threads.len()];
-        for ((section, early), asks) in sections.iter().zip(&mut tails.early).zip(&mut tails.asks) {
-            (*early, *asks) = parts(art, section, &asks_behind);
+        for (n, section) in sections.iter().enumerate() {
+            (tails.early[n], tails.asks[n]) = parts(art, section, &asks_behind);
+            let mut accesses: Vec<Option<BTreeSet<Access>>> = vec![None; art.threads.len()];
             for (event, edge) in section.schedule.events.iter().zip(events(art, section)) {
                 let thread = event.thread.index();
-                if event.k >= early[thread] {
-                    has[thread] = true;
-                    accesses[thread].extend(art.accesses(edge).iter().copied());
+                if event.k >= tails.early[n][thread] {
+                    accesses[thread].get_or_insert_default().extend(art.accesses(edge).iter().copied());
                 }
             }
+            for (thread, accesses) in accesses.into_iter().enumerate() {
+                tails.class[n][thread] = accesses.map_or(0, |accesses| tails.classify(thread, accesses));
+            }
         }
-        let found = has.into_iter().zip(accesses);
-        tails.accesses = found.map(|(has, accesses)| has.then(|| accesses.into_iter().collect())).collect();
         tails
+    }
+
+    /// The class of a tail. When there are too many, the last one takes all others in.
+    fn classify(&mut self, thread: usize, accesses: BTreeSet<Access>) -> u32 {
+        let classes = &mut self.classes[thread];
+        let class = match classes.iter().position(|known| *known == accesses) {
+            Some(class) => class,
+            None if classes.len() < CLASSES => {
+                classes.push(accesses);
+                classes.len() - 1
+            }
+            None => {
+                classes[CLASSES - 1].extend(accesses);
+                CLASSES - 1
+            }
+        };
+        class as u32
     }
 
     /// No tails: every section ends before the next one begins.
     pub(crate) fn none(art: &PublishedArt, sections: &[&Section]) -> Tails {
         let early = sections.iter().map(|section| section.schedule.lengths.clone()).collect();
         let asks = vec![vec![false; art.threads.len()]; sections.len()];
-        Tails { early, asks, accesses: vec![None; art.threads.len()], precision: Precision::Order }
+        let class = vec![vec![0; art.threads.len()]; sections.len()];
+        Tails { early, asks, class, classes: vec![Vec::new(); art.threads.len()], precision: Precision::Order }
     }
 
-    /// The threads whose tails an event has to wait for.
-    pub(crate) fn waits(&self, art: &PublishedArt, edge: &Edge) -> Vec<ThreadId> {
+    /// The tails that an event has to wait for: of which threads, and which classes.
+    pub(crate) fn waits(&self, art: &PublishedArt, edge: &Edge) -> Vec<(ThreadId, Classes)> {
         let own = art.thread_of(edge);
         let ends = art.transition(edge.transition).steps.iter().any(|step| step.kind == StepKind::Exit);
-        let waits = |thread: &ThreadId| {
-            let tails = &self.accesses[thread.index()];
-            let depends = |tails: &Vec<Access>| ends || dependent(tails, art.accesses(edge), self.precision);
-            *thread != own && tails.as_ref().is_some_and(depends)
+        let depends = |class: &BTreeSet<Access>| {
+            let class: Vec<Access> = class.iter().copied().collect();
+            ends || dependent(&class, art.accesses(edge), self.precision)
         };
-        art.thread_ids().filter(waits).collect()
+        let of_thread = |thread: ThreadId| {
+            let classes = self.classes[thread.index()].iter().enumerate();
+            let set = classes.filter(|(_, class)| depends(class)).fold(0, |set, (n, _)| set | 1 << n);
+            (thread, set)
+        };
+        let others = art.thread_ids().filter(|&thread| thread != own);
+        others.map(of_thread).filter(|&(_, set)| set != 0).collect()
     }
 }
 

@@ -23,19 +23,26 @@ const SLOW_INPUT: &str = "
       int n = atomic_fetch_add(&now, 1) + 1;
       for (int old = most; old < n && !atomic_compare_exchange_weak(&most, &old, n);)
         ;
-      struct timespec time = {0, 20000000};
+      static atomic_int before;
+      struct timespec time = {0, atomic_fetch_add(&before, 1) ? 20000000 : FIRST};
       nanosleep(&time, 0);
       atomic_fetch_sub(&now, 1);
       return n;
     }";
+const FIRST: u32 = 20_000_000;
 const INPUT: Duration = Duration::from_millis(20);
 const FILES: u32 = 8;
 
 /// How long a program runs and how many of its threads wait for an input at once: the best of a few runs.
 fn runs(module: &Module, art: Option<&PublishedArt>, level: Level, enough: u32) -> (Duration, u32) {
+    runs_with(FIRST, module, art, level, enough)
+}
+
+/// The same where the first input takes so many nanoseconds.
+fn runs_with(first: u32, module: &Module, art: Option<&PublishedArt>, level: Level, enough: u32) -> (Duration, u32) {
     let directory = tempfile::tempdir().expect("a directory");
     let input = directory.path().join("input.c");
-    std::fs::write(&input, SLOW_INPUT).expect("it can be written");
+    std::fs::write(&input, SLOW_INPUT.replace("FIRST", &first.to_string())).expect("it can be written");
     let plan = art.map(|art| {
         let options = PlanOptions { level, ..PlanOptions::default() };
         (plan(module, art, options).expect("it can be followed"), art)
@@ -128,6 +135,18 @@ const SEARCH: &str = "hits = hits + __VERIFIER_nondet_int();";
 fn as_many_searches_go_on_at_the_same_time_as_there_are_threads() {
     overlap(3, SEARCH);
     overlap(4, SEARCH);
+}
+
+#[test]
+fn who_has_a_large_file_keeps_nobody_from_the_small_ones() {
+    let module = example("pfscan.c", &[]);
+    let art = verified(&module);
+    // Turn by turn, three small files would come behind the large one.
+    let (large, enough) = (10, 12);
+    let first = large * FIRST;
+    assert!(runs_with(first, &module, None, Level::Opt2, enough).0 < INPUT * enough, "it can be done");
+    let (time, at_once) = runs_with(first, &module, Some(&art), Level::Opt2, enough);
+    assert!(time < INPUT * enough && at_once == 2, "{time:?}, {at_once} at once");
 }
 
 #[test]

@@ -197,19 +197,20 @@ fn a_turn_that_goes_to_the_wrong_thread_is_seen() {
     let art = verified(&module);
     for level in LEVELS {
         let good = plan(&module, &art, options(level)).expect("it can be followed");
-        // Behind each section things go on as behind another one.
-        let mut wrong = 0;
-        for n in 0..good.sections.len().min(12) {
+        // Behind a section things go on as behind another one. Some have the same threads there, or are hardly ever
+        // come to: so it is tried in several ways.
+        let ways = (1..good.nodes.len()).flat_map(|by| (0..good.sections.len()).map(move |n| (by, n)));
+        let is_seen = |(by, n): (usize, usize)| {
             let mut plan = good.clone();
-            plan.sections[n].to = (plan.sections[n].to + 1) % plan.nodes.len();
+            plan.sections[n].to = (plan.sections[n].to + by) % plan.nodes.len();
             let compiling = CompileOptions { record: 4_000, ..CompileOptions::default() };
             let binary = compile(&module, Some((&plan, &art)), &compiling).expect("it compiles");
             let output = Command::new(binary.path()).env("SELVEDGE_SECONDS", "1").output().expect("it can be run");
             let printed = String::from_utf8_lossy(&output.stdout);
             // It leaves its schedule, is stuck, or does what the schedule does not have.
             let stopped = output.status.code() != Some(0) || printed.is_empty();
-            wrong += usize::from(stopped || keeps(&module, &art, &good, options(level), &printed).is_err());
-        }
-        assert!(wrong > 0, "{level:?}");
+            stopped || keeps(&module, &art, &good, options(level), &printed).is_err()
+        };
+        assert!(ways.take(40).any(is_seen), "{level:?}");
     }
 }

@@ -58,12 +58,13 @@ fn assert_within_bounds(plan: &Plan, threads: usize) {
         assert!(section.to < plan.nodes.len());
         assert!(section.in_charge.is_none_or(|thread| thread.index() < threads));
         assert_eq!((section.steps.len(), section.signals.len(), section.totals.len()), (threads, threads, threads));
+        assert!(section.tail_classes.len() == threads && section.tail_classes.iter().all(|&class| class < 31));
         for step in section.steps.iter().flatten() {
             assert!(step.site.index() < plan.site_names.len());
             for (thread, signals) in &step.waits {
                 assert!(thread.index() < threads && *signals <= section.totals[thread.index()]);
             }
-            assert!(step.tails.iter().all(|thread| thread.index() < threads));
+            assert!(step.tails.iter().all(|(thread, classes)| thread.index() < threads && *classes < 1 << 31));
         }
     }
     for offer in plan.nodes.iter().flat_map(|node| &node.offers) {

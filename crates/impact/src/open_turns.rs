@@ -6,15 +6,22 @@
 //! program then sees to it that nobody is left out for ever (Lemma 7).
 //!
 //! So, when a result is published, its *turn nodes* are looked at: nodes on a cycle that are reached by a back jump, over a
-//! covering perhaps. From such a node v, a *turn* of another thread T is T alone from v until its back jump. It is added if it is proved that from
-//! all states of φ(v), whatever the inputs are,
+//! covering perhaps, or all that are reached by one if the result has no such cycle. From such a node v, a *turn* of another
+//! thread T is T alone from v until its back jump, or its end. It is added if it is proved that from all states of φ(v),
+//! whatever the inputs are,
 //!
 //! - T is enabled wherever it may block, and runs into no error;
-//! - it comes back to φ(w) for a turn node w at the same locations: v itself, if possible.
+//! - it comes to φ(w) for a node w of the result at the same locations: a turn node, v itself if possible, or any node if T
+//!   has ended.
 //!
 //! What is known of a node of the turn is φ(v) and the path behind it, which is stronger than any label that would be
 //! written there; the node at its end is covered by w. A turn node is opened to all threads that are active there, or to none:
-//! then every cycle through it has them all expanded.
+//! then every cycle through it has them all expanded. A cycle that was not there before goes through a turn, so through
+//! such a node; and which threads are active does not change on a cycle, unless one waits for another: who is created or has
+//! ended stays so. What is published is looked at once more as a whole.
+//!
+//! A result without cycles counts what is left to do (files in a queue, say), and it does not matter which
+//! thread does it: the turn of another one comes to the same node as that of the one whose turn it was.
 //!
 //! This is no part of the paper's algorithms, which find the same in later iterations, one step of one thread at a time.
 
@@ -31,6 +38,13 @@ use std::rc::Rc;
 
 /// At most so many turn nodes are looked at.
 const MOST_NODES: usize = 64;
+/// How a program is run that leaves open who goes on: everybody who may has to be seen.
+const RUN: to::Options = to::Options {
+    precision: to::Precision::Bytes,
+    replicate: 1,
+    omit_synchronisation: true,
+    silent: to::Silent::Omitted,
+};
 /// A turn with more steps, on all of its paths together, is not added.
 const MOST_STEPS: usize = 96;
 
@@ -75,10 +89,10 @@ impl Verifier {
                 Err(_) => break,
             }
         }
-        if to::fairness::admits_fairness(&art).is_ok() { art } else { published }
+        if can_be_run(&art) { art } else { published }
     }
 
-    /// The nodes of a result that are on a cycle and are reached by a back jump, or cover one that is.
+    /// The nodes of a result that are reached by a back jump, or cover one that is: those on cycles, if there are any.
     fn turn_nodes(&self, ivr: &Ivr) -> Vec<NodeId> {
         let behind_back_jump = |v: NodeId| {
             let edge = self.art.nodes[v].parent;
@@ -88,7 +102,10 @@ impl Verifier {
         let ends: FxHashSet<NodeId> = reached.map(|v| ivr.covered_by[v].unwrap_or(v)).collect();
         let open = |v: &NodeId| ends.contains(v) && !ivr.permitted[*v].is_empty();
         let all = ivr.nodes.keys().filter(open);
-        all.filter(|&v| self.is_on_cycle(ivr, v)).take(MOST_NODES).collect()
+        let (on_cycles, others): (Vec<NodeId>, Vec<NodeId>) = all.partition(|&v| self.is_on_cycle(ivr, v));
+        let mut nodes = if on_cycles.is_empty() { others } else { on_cycles };
+        nodes.truncate(MOST_NODES);
+        nodes
     }
 
     fn is_on_cycle(&self, ivr: &Ivr, v: NodeId) -> bool {
@@ -160,15 +177,16 @@ impl Verifier {
                     continue;
                 }
                 let after = Path { node: Some(node), location: to, state: Rc::new(state), known, inputs };
-                if back_jump {
+                let place = self.program.locations[to].place;
+                if back_jump || place == Place::End {
                     match self.comes_back(ivr, v, thread, nodes, &after)? {
                         Some(w) => turn[node].end = End::Covered(w),
                         None => return Ok(None),
                     }
-                } else if self.program.locations[to].place == Place::Code {
+                } else if place == Place::Code {
                     open.push(after);
                 } else {
-                    // An error, or the end of the thread.
+                    // An error, or the end of the process.
                     return Ok(None);
                 }
             }
@@ -189,7 +207,7 @@ impl Verifier {
         self.holds_behind(path, enabled)
     }
 
-    /// The turn node that covers the end of a path, with the least to prove first behind v itself.
+    /// The node that covers the end of a path, with the least to prove first behind v itself.
     fn comes_back(
         &mut self,
         ivr: &Ivr,
@@ -200,9 +218,16 @@ impl Verifier {
     ) -> Result<Option<NodeId>, Halt> {
         let mut locations = self.art.nodes[v].locations.clone();
         locations[thread.index()] = path.location;
-        let mut candidates: Vec<NodeId> =
-            nodes.iter().copied().filter(|&w| self.art.nodes[w].locations == locations).collect();
-        candidates.sort_by_key(|&w| (w != v, ivr.labels[w].len()));
+        let there = |w: &NodeId| self.art.nodes[*w].locations == locations;
+        let goes_on = |w: &NodeId| ivr.nodes[*w] && ivr.covered_by[*w].is_none() && !ivr.permitted[*w].is_empty();
+        let mut candidates: Vec<NodeId> = match self.program.locations[path.location].place {
+            Place::End => ivr.nodes.keys().filter(there).filter(goes_on).collect(),
+            _ => nodes.iter().copied().filter(there).collect(),
+        };
+        // Off cycles, the next node at these locations is most likely the one that the turn of the tree itself comes to.
+        let on_cycle = self.is_on_cycle(ivr, v);
+        let effort = |w: NodeId| if on_cycle { ivr.labels[w].len() } else { w.index().abs_diff(v.index()) };
+        candidates.sort_by_key(|&w| (w != v, !on_cycle && w < v, effort(w)));
         for w in candidates {
             let mut all = true;
             for &conjunct in ivr.labels[w].iter() {
@@ -257,4 +282,9 @@ impl Verifier {
             art.nodes.push(to::Node { locations, label, infeasible, ended: false, covered_by, edges: Vec::new() });
         }
     }
+}
+
+/// Whether nobody is left out for ever, and everybody is seen whose turn it may be.
+fn can_be_run(art: &to::PublishedArt) -> bool {
+    to::fairness::admits_fairness(art).is_ok() && to::program_schedule(art, RUN).is_ok()
 }

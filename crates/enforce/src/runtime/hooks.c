@@ -33,7 +33,8 @@ static inline void record(struct self *me, uint32_t site, uint32_t successor) {}
 static __attribute__((noinline)) void owe(struct self *me, uint32_t signal) {
   struct line *line = &lines[me->id];
   if (signal == me->signals)
-    atomic_store_explicit(&line->owes, me->alone ? me->place : (me->instance >> BITS) + 1, memory_order_release);
+    atomic_store_explicit(&line->owes, (me->alone ? me->place : (me->instance >> BITS) + 1) << CLASS_BITS | me->class,
+                          memory_order_release);
   if (signal != me->tail)
     return;
   atomic_store_explicit(&line->owes, 0, memory_order_release);
@@ -50,10 +51,10 @@ static uint64_t place(const struct self *me) {
 static inline void wait_at(struct self *me, uint32_t first, uint32_t count, uint32_t site) {
   for (uint32_t n = first; n < first + count; n++) {
     struct wait wait = waits[n];
-    if (wait.signals != TAIL)
+    if (LIKELY(!(wait.signals & TAIL)))
       wait_for((int)wait.thread, me->instance | wait.signals, site);
     else if (atomic_load_explicit(&lines[wait.thread].owes, memory_order_acquire))
-      wait_for_tail((int)wait.thread, place(me));
+      wait_for_tail((int)wait.thread, wait.signals & ~TAIL, place(me));
   }
 }
 

@@ -35,6 +35,7 @@ struct self {
   uint64_t seen;     /* a turn that was there to be taken when it looked last */
   uint32_t section;  /* the one that it has a part in */
   uint32_t signals;  /* how many signals it gives in it before its tail */
+  uint32_t class;    /* of its tail in it */
   uint32_t tail;     /* how many it gives in all, if it has a tail; else 0 */
   int alone;         /* whether nobody else has a part in it */
   int stayed;        /* how many turns it has had in a row */

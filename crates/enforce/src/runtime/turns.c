@@ -79,6 +79,7 @@ static void enter(struct self *me, uint32_t section, uint32_t skip) {
   me->section = section;
   me->alone = section_flags[section] & ALONE;
   me->signals = part->signals;
+  me->class = part->class;
   me->tail = part->total != part->signals ? part->total : 0;
   me->place = (me->now >> BITS) + 1;
   me->next = &steps[part->first + skip];

@@ -17,7 +17,7 @@
 struct line {
   _Alignas(128) _Atomic uint64_t word;
   _Atomic uint64_t announced;
-  _Atomic uint64_t owes;     /* which section instance it has not done its tail of, plus 1; 0 if it owes nothing */
+  _Atomic uint64_t owes;     /* which section instance it has not done its tail of, plus 1, and its class; 0 if nothing */
   _Atomic uint32_t sleepers; /* who wait for signals or for a tail */
   _Atomic uint32_t ended;
 };
@@ -131,20 +131,26 @@ static inline void wait_for(int writer, uint64_t value, uint32_t site) {
   wait_slowly(writer, value, site);
 }
 
-/* Waits until a thread owes no tail of a section before this place. */
-static __attribute__((noinline)) void wait_for_tail(int writer, uint64_t place) {
+#define CLASS_BITS 5
+
+static int is_owed(uint64_t owed, uint32_t classes, uint64_t place) {
+  return owed && owed >> CLASS_BITS <= place && classes >> (owed & ((1u << CLASS_BITS) - 1)) & 1;
+}
+
+/* Waits until a thread owes no tail of these classes of a section before this place. */
+static __attribute__((noinline)) void wait_for_tail(int writer, uint32_t classes, uint64_t place) {
   struct line *line = &lines[writer];
   uint64_t owed;
   for (uint32_t n = 0; n < spins; n++) {
     owed = atomic_load_explicit(&line->owes, memory_order_acquire);
-    if (owed == 0 || owed > place)
+    if (!is_owed(owed, classes, place))
       return;
     cpu_relax();
   }
   atomic_fetch_add(&line->sleepers, 1);
   while (!is_unconstrained()) {
     owed = atomic_load_explicit(&line->owes, memory_order_acquire);
-    if (owed == 0 || owed > place)
+    if (!is_owed(owed, classes, place))
       break;
     futex_wait(&line->owes, (uint32_t)owed, NAP);
   }

@@ -2,7 +2,7 @@
 
 use super::composite::Open;
 use super::granules::Place;
-use super::{Explorer, Frame, Habits, Todo};
+use super::{Explorer, Frame, Habits, Storage, Todo};
 use crate::event::{EventId, LocId};
 use crate::joint::{Findings, Rest};
 use crate::models::Model;
@@ -10,7 +10,7 @@ use crate::parallel::{Crew, Knowledge, Parcel, Stretch, ends_all, same_threads, 
 use crate::rank::Rank;
 use selvedge_ir::EntityRef;
 use selvedge_machine::session::Over;
-use selvedge_machine::verdict::Interruption;
+use selvedge_machine::verdict::{Exploration, Interruption};
 use selvedge_machine::{Machine, ThreadId};
 use std::sync::Arc;
 
@@ -63,25 +63,30 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// Has come to the end of some work.
     fn finish(&mut self, end: Result<(), Over>) -> bool {
         let Some(crew) = self.crew else { return false };
-        self.end_stretch();
+        let found = self.end_stretch();
         if end.is_ok() {
             if !self.post.void {
                 self.leave_turns(crew);
             }
             return true;
         }
-        let found = self.post.stretches.last().is_some_and(|stretch| ends_all(&stretch.result));
         if found {
             crew.found(&self.post.rank);
         }
         found
     }
 
-    /// What comes next would not come next if one worker did all.
-    fn end_stretch(&mut self) {
-        let result = self.session.take();
+    /// What comes next would not come next if one worker did all. Whether something was found that ends everything.
+    fn end_stretch(&mut self) -> bool {
         let first = self.post.first.take().unwrap_or_else(|| self.post.rank.clone());
-        self.post.stretches.push(Stretch { first, result });
+        let result = self.session.take();
+        let ends = ends_all(&result);
+        if result == (Exploration { steps: result.steps, ..Exploration::default() }) {
+            self.session.result.steps = result.steps;
+        } else {
+            self.post.stretches.push(Stretch { first, result });
+        }
+        ends
     }
 
     /// Looks at an entry that was taken from the list: whether it is for this worker to explore. It is not if it was given
@@ -177,6 +182,8 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
             return false;
         }
         self.spare.append(&mut self.frames);
+        // Every parcel brings memory for a graph.
+        self.spare.truncate(Storage::FRAMES);
         self.composites.forget_turns();
         self.post.void = false;
         self.post.rank = rank;

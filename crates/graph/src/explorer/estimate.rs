@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 /// So many graphs are explored before the first walk.
 const FIRST_GRAPHS: u64 = 500;
 /// So many graphs are explored to find out whether an await waits.
-const FIRST_LOOK: u32 = 100;
+const FIRST_LOOK: u32 = 20;
 /// So many are explored before it does.
 const LOOK_AHEAD: u32 = 10_000;
 

@@ -136,7 +136,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             if position == newest {
-                if self.must_be_older(e, write) {
+                if access.speculative.is_none() && self.is_stuck(e, write) {
                     break;
                 }
                 // It may have been tried out with others.

@@ -20,11 +20,15 @@
 //!   never revisited or deleted, because it is not maximal, and what it depends on is not, because it would be deleted
 //!   then ([`backward`](crate::backward)); nor is the turn of `A`, which is not maximal before the news has come. If it, or
 //!   what its thread has read since `A` took its turn, contradicts all ways, nothing comes of it ([`Explorer::leads_nowhere`]).
-//! - *The first read since `A` took its turn* may also not be left to the coherence-last write if all ways have it read from
-//!   something older that is there already ([`Explorer::must_be_older`]). It would not be revisited, because no way says so,
-//!   and there is no older read whose revisit would delete it and want it to be maximal: those from before the turn are not
-//!   revisited before the news has come. It must not be part of a composite await itself, which needs its maximal branch to
-//!   find out its own ways.
+//! - *A read that reads the coherence-last write when it is added, or that is revisited by a write `w`,* may still change: it
+//!   may be revisited (again), by something that is not there yet (and depends on `w`), or be deleted by the revisit of
+//!   an older read. The latter is not so if all reads between the turn of `A` and this one are *fixed*: they do not read from
+//!   the coherence-last write of what was there before them, or of what `w` depends on. To revisit or delete one of them, it
+//!   would have to be maximal with respect to what is kept; that contains what was there before it, and `w` with all it
+//!   depends on, or else the read that `w` has revisited would be deleted without being maximal. Reads from before the turn
+//!   are not revisited before the news has come. So if all ways contradict the fixed reads, or have this read read from
+//!   something else that is there already, nothing comes of it ([`Explorer::is_stuck`]). It must not be part of a composite
+//!   await itself, which needs its maximal branch to find out its own ways.
 //! - *A thread that would read too early* is left to last: if all ways that agree with the graph have its next read read from
 //!   something that is not there yet, others come first ([`Explorer::comes_too_early`]). `next_P` is free to choose whom it
 //!   likes, so there is nothing to prove. Otherwise the read would have to be revisited, and the graph from which that is
@@ -39,7 +43,7 @@
 //! explored in vain.
 
 use super::Explorer;
-use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, Turn};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
 use crate::graph::Graph;
 use crate::models::Model;
 use rustc_hash::FxHashSet;
@@ -201,7 +205,15 @@ fn fits(way: &Way, reads: &[(Name, Source)]) -> bool {
     reads.iter().all(|&(name, source)| in_way(way, name).is_none_or(|other| other == source))
 }
 
-/// Whether news came on its way: notes it for a turn.
+/// Whether what is read from is not there yet.
+fn is_missing(names: &[Name], from: Source) -> bool {
+    match from {
+        Source::Write(name) => !names.contains(&name),
+        Source::Initial | Source::Nothing => false,
+    }
+}
+
+/// Notes on which way news came to a turn.
 pub(super) fn note(ways: &mut Ways, graph: &Graph, turn: EventId, news: EventId) {
     if ways.too_many {
         return;
@@ -252,25 +264,31 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.put_off_in_hope().any(contradicts)
     }
 
-    /// Whether a read, the newest event, must not read from the coherence-last write, because it is the first one since an
-    /// attempt was put off, and the news needs it to read from something older.
-    pub(super) fn must_be_older(&self, read: EventId, newest: EventId) -> bool {
+    /// Whether nothing that is waited for can come if a read reads from a write: the coherence-last one when the read is
+    /// added, or one that revisits it. That is known if all reads between the turn and this one are fixed.
+    pub(super) fn is_stuck(&self, read: EventId, write: EventId) -> bool {
         let graph = self.graph();
         let event = graph.event(read);
-        if event.composite || event.locked || event.phantom || event.confirms {
+        if event.composite || event.phantom || event.confirms || event.speculative || event.primary != NONE {
             return false;
         }
+        let revisits = write.is_event() && write > read;
+        let is_fixed = |&q: &EventId| {
+            let location = graph.location(graph.event(q).loc);
+            let newer = &location.co[graph.position(q) as usize..];
+            !graph.event(q).reads_nothing() && newer.iter().any(|&x| x < q || revisits && graph.porf(x, write))
+        };
         self.put_off_in_hope().any(|(turn, ways)| {
-            let first = graph.ids().skip(turn.index() + 1).all(|x| x == read || !graph.event(x).is_read());
+            let between = (turn.index() + 1..read.index()).map(EventId::new).filter(|&q| graph.event(q).is_read());
+            if turn > read || !between.clone().all(|q| is_fixed(&q)) {
+                return false;
+            }
             let names = names(graph);
-            let last = source(&names, &Event { rf: newest, ..*event });
-            let is_older = |from: Source| match from {
-                Source::Initial => true,
-                Source::Nothing => false,
-                Source::Write(name) => names.iter().position(|&x| x == name).is_some_and(|n| n < turn.index()),
-            };
-            let elsewhere = |way| in_way(way, names[read.index()]).is_some_and(|from| from != last && is_older(from));
-            first && !ways.is_empty() && ways.iter().all(elsewhere)
+            let reads: Way = between.map(|q| (names[q.index()], source(&names, graph.event(q)))).collect();
+            let now = source(&names, &Event { rf: write, ..*event });
+            let may_still = |from: Source| from == now || is_missing(&names, from);
+            let leads = |way: &Way| fits(way, &reads) && in_way(way, names[read.index()]).is_none_or(may_still);
+            !ways.iter().any(leads)
         })
     }
 
@@ -283,12 +301,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let reads: Way = since.map(|x| (names[x.index()], source(&names, graph.event(x)))).collect();
             let before = graph.thread(thread).iter().filter(|&&x| graph.event(x).kind != Kind::Turn).count();
             let next = Name { thread, place: before as u32 };
-            let is_missing = |from: Source| match from {
-                Source::Write(name) => !names.contains(&name),
-                Source::Initial | Source::Nothing => false,
-            };
+            let waits = |way: &Way| in_way(way, next).is_some_and(|from| is_missing(&names, from));
             let mut fitting = ways.iter().filter(|way| fits(way, &reads)).peekable();
-            fitting.peek().is_some() && fitting.all(|way| in_way(way, next).is_some_and(is_missing))
+            fitting.peek().is_some() && fitting.all(waits)
         })
     }
 }

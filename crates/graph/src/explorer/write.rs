@@ -161,6 +161,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.cut_behind(write);
         let (read, write) = self.make_frame(read, write)?;
         self.note_news(write, None);
+        if self.is_stuck(read, write) {
+            return Ok(Go::Back);
+        }
         let request = self.request_of(read);
         self.reads_from(read, &request, write);
         let graph = &mut self.frame().graph;
