@@ -13,7 +13,7 @@ use crate::args::{SolverArg, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
 use crate::{interrupt, output, program};
-use selvedge_impact::build::{Unsupported, build};
+use selvedge_impact::build::{Unsupported, build_unless};
 use selvedge_impact::iterate::{Counterexample, Verdict, Yield};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::solver::{Embedded, Solver, Z3};
@@ -50,6 +50,8 @@ struct Session<'a> {
     iterations: Vec<report::Iteration>,
     /// Whether standard output is for the report in JSON alone.
     silent: bool,
+    /// Why no schedule of the program can be enforced, if so.
+    not_enforced: Option<String>,
 }
 
 /// Runs the command.
@@ -62,21 +64,29 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let mut program = program::described(&args.input);
     let program::Scheduled { module, hash, clang } = program::for_schedules(&program)?;
     program.hash = hash;
+    let start = Instant::now();
+    let deadline = args.time.map(|time| start + time);
+    let limits = Limits { deadline, interrupt: Some(Arc::clone(&interrupt)), nodes: None };
+    line.stage("building");
+    let built = build_unless(&module, &|| limits.poll().is_err());
     line.clear();
-    let automata = build(&module).map_err(|error| refused(&error, &module))?;
+    let Some(automata) = built.map_err(|error| refused(&error, &module))? else {
+        let why = limits.poll().err().unwrap_or(Halt::Time);
+        let means = words::answer(&Ended::Halt(why), 0, 0);
+        output::warning(&format!("{means}, before the program was read"));
+        return Ok(Exit::Incomplete);
+    };
     let solver = solver(args, Arc::clone(&interrupt))?;
     if !args.no_files {
         let cannot = |error| Failure::usage(format!("{}: cannot be written to: {error}", args.output.display()));
         std::fs::create_dir_all(&args.output).map_err(cannot)?;
     }
-    let start = Instant::now();
-    let reading = start - begin;
-    let deadline = args.time.map(|time| start + time);
-    let limits = Limits { deadline, interrupt: Some(interrupt), nodes: None };
+    let reading = begin.elapsed();
     let line = Line::new(args.quiet);
     let mut verifier = Verifier::new(automata, solver, limits);
     let (last, kept, publishing, safe, written) = (None, None, Duration::ZERO, 0, 0);
     let (wrong, iterations) = (Vec::new(), Vec::new());
+    let not_enforced = words::not_enforced(&verifier, &module);
     let mut session = Session {
         args,
         program,
@@ -93,9 +103,13 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         wrong,
         iterations,
         silent,
+        not_enforced,
     };
     if !args.quiet {
         session.print(&format!("{}\n{}\n", words::program(&verifier), words::reading(reading, clang)));
+        if let Some(why) = &session.not_enforced {
+            session.print(&format!("its schedules cannot be enforced: {why}\n"));
+        }
     }
     let ended = session.iterate(&mut verifier)?;
     session.conclude(&verifier, &ended)
@@ -238,6 +252,10 @@ impl Session<'_> {
         let mut entry = report::wrong(verifier, &self.module, found, number, seconds);
         let mut said = vec![what];
         said.extend(words::interleaving(verifier, &self.module, found));
+        said.extend(entry.waits.iter().cloned());
+        if entry.assumption {
+            said.push(words::DECLARED.to_owned());
+        }
         if !self.args.no_files {
             let path = self.path(&format!("trace-{number}.json"));
             match counterexample::trace(verifier, &self.program, &self.module, found) {
@@ -289,7 +307,9 @@ impl Session<'_> {
         let seconds = self.start.elapsed().as_secs_f64();
         let means = words::answer(ended, self.safe, self.wrong.len());
         let mut text = format!("{}: {means} ({seconds:.2} s)\n", paint(colour, answer));
-        if self.written > 0 && exit != Exit::Verified {
+        if let Some(why) = self.not_enforced.as_ref().filter(|_| self.written > 0 && exit != Exit::Verified) {
+            text.push_str(&format!("  it cannot be run under its schedules: {why}\n"));
+        } else if self.written > 0 && exit != Exit::Verified {
             let path = self.path(&format!("schedule-{}.json", self.written));
             let inputs = self.program.inputs.join(" ");
             text.push_str(&format!("  run it safely: selvedge run {inputs} --schedule {}\n", path.display()));
@@ -313,6 +333,7 @@ impl Session<'_> {
                 nodes: verifier.art.nodes.len(),
                 solver: report::SolverReport::new(self.args.solver.name(), verifier.solver.statistics()),
                 iterations: self.iterations,
+                not_enforced: self.not_enforced,
                 assumptions: words::ASSUMPTIONS,
                 program: self.program,
             };

@@ -186,6 +186,19 @@ fn programs_that_never_end_or_never_go_on_have_an_answer() {
 }
 
 #[test]
+fn the_time_counts_while_a_large_program_is_read() {
+    let body: String = (0..6_000).map(|n| format!("  x{} = x{} + {n};\n", n % 7, (n + 1) % 7)).collect();
+    let program = format!(
+        "#include <pthread.h>\nint x0, x1, x2, x3, x4, x5, x6;\nvoid *t(void *p) {{\n{body}  return p;\n}}\n\
+         int main(void) {{\n  pthread_t h;\n  pthread_create(&h, 0, t, 0);\n{body}  pthread_join(h, 0);\n  return 0;\n}}\n"
+    );
+    let place = Place::with("large.c", &program);
+    let ended = place.run(&["verify", "large.c", "--no-files", "--time", "1ms"]);
+    ended.exits_with(4);
+    assert!(ended.err.contains("the time is up, before the program was read"), "{ended}");
+}
+
+#[test]
 fn wrong_files_and_places_are_said_plainly() {
     let place = Place::with("empty.c", "");
     place.run(&["verify", "empty.c"]).fails_with(3, &["a program without `main`"]);

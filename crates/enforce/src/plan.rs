@@ -15,7 +15,7 @@ use crate::emit::{SiteId, Sites};
 use crate::planner::Planner;
 use selvedge_ir::{EntityRef, FuncId, Inst, InstKind, Module, Operand};
 use selvedge_schedule::{
-    Options, Precision, PublishedArt, Silent, Start, StepKind, ThreadId, independently_fair, program_schedule,
+    Options, Precision, PublishedArt, Silent, StepKind, ThreadId, independently_fair, program_schedule,
 };
 use std::collections::{HashMap, HashSet};
 use thiserror::Error;
@@ -185,7 +185,7 @@ pub struct Plan {
 
 /// Makes the plan of a tree that belongs to the module ([`selvedge_schedule::belongs_to`]).
 pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result<Plan, PlanError> {
-    enforceable(art)?;
+    enforceable(module, art)?;
     selvedge_schedule::fairness::admits_fairness(art)
         .map_err(|(thread, _)| PlanError::Unfair(art.threads[thread.index()].name.clone()))?;
     let steps = resolved(module, art)?;
@@ -220,17 +220,30 @@ pub fn plan(module: &Module, art: &PublishedArt, options: PlanOptions) -> Result
     Planner { art: &fair, schedule: &schedule, steps: &steps, omit, precision, options }.plan()
 }
 
-/// Two things can be verified that the run-time cannot keep to: the number of a thread is that of its creation, which has no
-/// order between several creators; and a block of memory is copied by one instruction, where others may have to come between.
-fn enforceable(art: &PublishedArt) -> Result<(), PlanError> {
-    if let Some(thread) = art.threads.iter().find(|thread| matches!(thread.start, Start::CreatedBy(..))) {
-        let name = &thread.name;
-        return Err(PlanError::NotEnforced(format!("{name} is created by another thread than main")));
-    }
+/// Two things can be verified that the run-time cannot keep to: a block of memory is copied by one instruction, where others may
+/// have to come between; and a function returns whose variables others may use, which is no instruction that could wait.
+fn enforceable(module: &Module, art: &PublishedArt) -> Result<(), PlanError> {
     let mut steps = art.transitions.iter().flat_map(|transition| &transition.steps);
-    match steps.find(|step| step.kind == StepKind::Piece) {
-        Some(step) => Err(PlanError::NotEnforced(format!("{} copies several shared variables as a block", step.site))),
-        None => Ok(()),
+    let Some(step) = steps.find(|step| obstacle(step.kind).is_some()) else { return Ok(()) };
+    let what = obstacle(step.kind).unwrap_or_default();
+    Err(PlanError::NotEnforced(format!("{}: {what}", place_of(module, &step.site))))
+}
+
+/// Why a step of a kind cannot be enforced, if so.
+fn obstacle(kind: StepKind) -> Option<&'static str> {
+    match kind {
+        StepKind::Piece => Some("several shared variables are copied as a block"),
+        StepKind::Return => Some("a function returns whose variables other threads may use"),
+        _ => None,
+    }
+}
+
+/// `file.c:12:3`, or what else is known of an instruction.
+fn place_of(module: &Module, site: &selvedge_schedule::Site) -> String {
+    let loc = site.resolve(module).map(|(func, inst)| &module.locs[module.functions[func].insts[inst].loc]);
+    match loc.and_then(|loc| Some((&module.files[loc.file?].name, loc))) {
+        Some((file, loc)) if loc.line > 0 => format!("{file}:{}:{}", loc.line, loc.column),
+        _ => site.to_string(),
     }
 }
 

@@ -8,6 +8,7 @@ use std::fmt::Write;
 /// What stands before the tables: their types, which the run-time shares.
 const TYPES: &str = "\
 #include <stdint.h>
+struct start { int creator; uint32_t nth; };
 #define TAIL 0x80000000u
 struct wait { uint32_t thread, signals; };
 struct step { uint32_t site, successor, first_wait, wait_count, signal; };
@@ -38,12 +39,13 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     for (name, value) in defines {
         let _ = writeln!(out, "#define {name} {value}");
     }
-    let starts = art.threads.iter().map(|thread| match thread.start {
-        Start::Main => "0".to_owned(),
-        Start::Created(n) => (u64::from(n) + 1).to_string(),
-        Start::CreatedBy(..) => unreachable!("`plan` refuses it"),
+    let main = art.threads.iter().position(|thread| thread.start == Start::Main).map(ThreadId::new);
+    let starts = art.threads.iter().map(|one| match one.start {
+        Start::Main => "{-1, 0}".to_owned(),
+        Start::Created(n) => format!("{{{}, {n}}}", thread(main)),
+        Start::CreatedBy(by, n) => format!("{{{}, {n}}}", thread(Some(by))),
     });
-    array(&mut out, "uint32_t", "starts", starts);
+    array(&mut out, "struct start", "starts", starts);
     array(&mut out, "char *const", "thread_names", art.threads.iter().map(|thread| string(&thread.name)));
     array(&mut out, "char *const", "site_names", plan.site_names.iter().map(|name| string(name)));
     steps(&mut out, plan, art.threads.len());

@@ -142,8 +142,8 @@ struct Spared {
 }
 
 /// Compares what is explored with composite awaits and without them.
-fn composites_agree(kinds: &[Kinds], programs: u64) -> Spared {
-    let first = number("SEED", 0);
+fn composites_agree(kinds: &[Kinds], (first, programs): (u64, u64)) -> Spared {
+    let first = number("SEED", first);
     let seeds = first..first + number("SELVEDGE_LOOP_PROGRAMS", programs);
     let mut spared = Spared::default();
     for (seed, kinds) in seeds.flat_map(|seed| kinds.iter().map(move |kinds| (seed, kinds))) {
@@ -170,14 +170,15 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn composite_awaits_spare_blocked_executions_and_no_others() {
     let kinds = [SPINNING, 10..12, 10..16, SPINNING.start..EXCHANGING.end];
-    let spared = composites_agree(&kinds, 150);
+    let spared = composites_agree(&kinds, (0, 150));
     assert!(spared.compared > 900, "{spared:?}: only so few programs were small enough");
     assert!(spared.after * 4 < spared.before * 3, "{spared:?}");
 }
 
 #[test]
 fn attempts_are_put_off_for_what_comes() {
-    let spared = composites_agree(&[HOPING, SLEEPING], 400);
+    // Among these programs are some that show it if a way is forgotten, or taken for one that a read contradicts.
+    let spared = composites_agree(&[HOPING, SLEEPING], (20_200, 400));
     assert!(spared.compared > 1_200, "{spared:?}: only so few programs were small enough");
     assert!(spared.after < spared.before && spared.in_vain * 40 < spared.after, "{spared:?}");
 }

@@ -23,12 +23,17 @@
 //! | `build/run.rs` | instructions along a path |
 //! | `build/arithmetic.rs` | operators |
 //! | `build/library.rs` | library functions |
-//! | `build/sync.rs` | mutexes, condition variables, barriers, threads |
+//! | `build/sync.rs` | operations of synchronisation; mutexes, semaphores |
+//! | `build/condition.rs` | condition variables |
+//! | `build/barrier.rs` | barriers |
 //! | `build/rwlock.rs` | read-write locks |
+//! | `build/threads.rs` | creation and end of threads |
 
 mod access;
 mod arithmetic;
+mod barrier;
 mod block;
+mod condition;
 mod entry;
 mod heap;
 mod knowledge;
@@ -40,6 +45,7 @@ mod pointers;
 mod run;
 mod rwlock;
 mod sync;
+mod threads;
 
 use crate::program::{
     Location, LocationId, Object, ObjectId, Place, Program, Thread, ThreadId, TransitionData, TransitionId,
@@ -51,7 +57,7 @@ use objects::{Facts, Layouts, Memory};
 use path::{Key, Path, Slot};
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, EntityVec, FuncId, LocId, Module};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What cannot be encoded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -101,6 +107,8 @@ struct Builder<'m> {
     companions: FxHashMap<(objects::Place, u64), Symbol>,
     /// What was met that cannot be encoded, at a point that could not say so.
     refused: Option<Unsupported>,
+    /// Locations at which a thread may wait for an assumption.
+    assuming: BTreeSet<Key>,
     /// Threads whose end somebody waits for, and where.
     joined: Vec<(ThreadId, LocId)>,
 }
@@ -121,6 +129,11 @@ type Contexts = (Vec<Context>, FxHashMap<Context, u32>);
 
 /// Builds a program; the module must be in the form that `selvedge_analysis` makes.
 pub fn build(module: &Module) -> Result<Program, Unsupported> {
+    Ok(build_unless(module, &|| false)?.expect("nobody stops it"))
+}
+
+/// Builds a program, unless it is to be stopped: then there is none.
+pub fn build_unless(module: &Module, stop: &dyn Fn() -> bool) -> Result<Option<Program>, Unsupported> {
     let Some(main) = module.function_named("main").filter(|&f| !module.functions[f].is_declaration()) else {
         return Err(Unsupported { feature: "a program without `main`".to_owned(), loc: module.no_loc() });
     };
@@ -132,7 +145,10 @@ pub fn build(module: &Module) -> Result<Program, Unsupported> {
     let mut contexts = Contexts::default();
     loop {
         let mut builder = Builder::new(module, facts.clone(), contexts);
-        let built = builder.build(main);
+        let built = builder.build(main, stop);
+        if stop() {
+            return Ok(None);
+        }
         if builder.facts == facts {
             return built;
         }
@@ -162,33 +178,38 @@ impl<'m> Builder<'m> {
             arrivals: FxHashMap::default(),
             companions: FxHashMap::default(),
             refused: None,
+            assuming: BTreeSet::new(),
             joined: Vec::new(),
         }
     }
 
-    fn build(&mut self, main: FuncId) -> Result<Program, Unsupported> {
+    fn build(&mut self, main: FuncId, stop: &dyn Fn() -> bool) -> Result<Option<Program>, Unsupported> {
         let args = vec![0; self.module.functions[main].params.len()];
         self.starts.push(ThreadStart { func: main, args, created_by: None });
         let mut threads = Vec::new();
         let mut n = 0;
         while n < self.starts.len() {
-            threads.push(self.follow(ThreadId::new(n))?);
+            let Some(followed) = self.follow(ThreadId::new(n), stop)? else { return Ok(None) };
+            threads.push(followed);
             n += 1;
         }
         if let Some(&(_, loc)) = self.joined.iter().find(|(thread, _)| thread.index() >= n) {
             return Err(Unsupported { feature: "a wait for a thread that is never created".to_owned(), loc });
         }
-        Ok(self.assemble(threads))
+        Ok(Some(self.assemble(threads)))
     }
 
-    /// Finds all locations of a thread, and the paths between them.
-    fn follow(&mut self, thread: ThreadId) -> Result<Followed, Unsupported> {
+    /// Finds all locations of a thread, and the paths between them; none if it is to be stopped.
+    fn follow(&mut self, thread: ThreadId, stop: &dyn Fn() -> bool) -> Result<Option<Followed>, Unsupported> {
         let entry = self.entry(thread)?;
         let entry = self.past_local_code(entry)?;
         let mut todo = vec![entry.key.clone()];
         self.locations.insert(entry.key.clone(), entry.known.clone());
         let mut paths: BTreeMap<Key, Vec<Path>> = BTreeMap::new();
         while let Some(key) = todo.pop() {
+            if stop() {
+                return Ok(None);
+            }
             if paths.len() > LOCATIONS {
                 let loc = self.module.functions[self.starts[thread.index()].func].loc;
                 return Err(Unsupported { feature: "a thread with so many places".to_owned(), loc });
@@ -207,7 +228,7 @@ impl<'m> Builder<'m> {
             paths.insert(key, found);
         }
         self.start_with(&entry);
-        Ok(Followed { thread, entry: entry.key, paths })
+        Ok(Some(Followed { thread, entry: entry.key, paths }))
     }
 
     /// Adds what a path knows at its end to what is known there; whether that changed anything.
@@ -253,7 +274,7 @@ impl<'m> Builder<'m> {
     }
 
     /// `producer`, or `worker#2` if there are several of them.
-    fn thread_name(&self, thread: ThreadId) -> String {
+    pub(super) fn thread_name(&self, thread: ThreadId) -> String {
         let func = self.starts[thread.index()].func;
         let alike = |n: &usize| self.starts[*n].func == func;
         let name = &self.module.functions[func].source_name;
@@ -291,13 +312,15 @@ impl<'m> Builder<'m> {
             let thread = one.thread;
             let func = self.starts[thread.index()].func;
             let loc = self.module.functions[func].loc;
-            let mut place = |place| locations.push(Location { thread, place, transitions: Vec::new(), loc });
+            let mut place =
+                |place| locations.push(Location { thread, place, transitions: Vec::new(), assumes: false, loc });
             let unborn = (thread.index() > 0).then(|| place(Place::Unborn));
             let (end, exit, error) = (place(Place::End), place(Place::Exit), place(Place::Error));
             ends.push((end, exit, error));
             for key in one.paths.keys() {
                 let loc = self.loc_of(key);
-                let data = Location { thread, place: Place::Code, transitions: Vec::new(), loc };
+                let assumes = self.assuming.contains(key);
+                let data = Location { thread, place: Place::Code, transitions: Vec::new(), assumes, loc };
                 ids.insert(key.clone(), locations.push(data));
             }
             let entry = ids[&one.entry];

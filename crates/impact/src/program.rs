@@ -96,6 +96,8 @@ pub struct Location {
     pub place: Place,
     /// The transitions that start here.
     pub transitions: Vec<TransitionId>,
+    /// Whether the thread may wait for an assumption here, be it one that never holds, which makes no transition.
+    pub assumes: bool,
     /// Where in the source.
     pub loc: LocId,
 }
@@ -165,6 +167,8 @@ pub enum StepKind {
     Call,
     /// One of several accesses of an instruction that copies or fills a block of memory.
     Piece,
+    /// A function returns whose variables other threads may use.
+    Return,
     /// The thread ends.
     Exit,
 }

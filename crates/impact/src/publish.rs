@@ -115,6 +115,7 @@ fn published_kind(kind: StepKind) -> to::StepKind {
         StepKind::Join => to::StepKind::Join,
         StepKind::Call => to::StepKind::Call,
         StepKind::Piece => to::StepKind::Piece,
+        StepKind::Return => to::StepKind::Return,
         StepKind::Exit => to::StepKind::Exit,
     }
 }

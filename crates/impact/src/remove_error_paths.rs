@@ -96,9 +96,10 @@ impl Verifier {
         for node in self.art.nodes.keys().rev() {
             let data = &self.art.nodes[node];
             let all_expanded = || self.program.threads.keys().all(|t| data.expanded.has(t) || !self.is_active(node, t));
-            hope[node] = if self.is_false(node) {
+            // An error that was not looked at yet may turn out not to be reached.
+            hope[node] = if self.is_false(node) || (self.is_error(node) && data.finding.is_none()) {
                 true
-            } else if data.finding.is_some() || self.is_error(node) {
+            } else if data.finding.is_some() {
                 false
             } else {
                 let untried = data.covered_by.is_some() || self.is_terminal(node) || !all_expanded();

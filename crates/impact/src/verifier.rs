@@ -39,6 +39,19 @@ pub struct Limits {
     pub nodes: Option<usize>,
 }
 
+impl Limits {
+    /// Whether it is time to stop.
+    pub fn poll(&self) -> Result<(), Halt> {
+        if self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Halt::Interrupted);
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Halt::Time);
+        }
+        Ok(())
+    }
+}
+
 /// A verification.
 pub struct Verifier {
     /// The program.
@@ -142,12 +155,7 @@ impl Verifier {
 
     /// Whether it is time to stop.
     pub(crate) fn poll(&self) -> Result<(), Halt> {
-        if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(Halt::Interrupted);
-        }
-        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(Halt::Time);
-        }
+        self.limits.poll()?;
         if self.limits.nodes.is_some_and(|most| self.art.nodes.len() > most) {
             return Err(Halt::Nodes);
         }

@@ -71,6 +71,23 @@ pub trait Machine {
         next
     }
 
+    /// Whether a load that a `Ready` thread stands at, and that is speculative with some values only
+    /// ([`Speculation::IfNext`](selvedge_ir::Speculation::IfNext)), is so with this one.
+    fn speculates(&mut self, thread: ThreadId, access: &Access, value: u64) -> bool {
+        let next = self.next_if(thread, value);
+        access.speculates(value, next.as_ref())
+    }
+
+    /// Whether threads may store to objects of their own between a speculative load and its confirmation: what an attempt
+    /// that fails stores there, the next one overwrites before anybody looks at it.
+    fn overwrites_own_stores(&self) -> bool {
+        false
+    }
+
+    /// The engine treats speculative loads of these bytes, and what confirms them, like others from now on, and starts
+    /// again. A machine may then not mark them any more.
+    fn speculates_in_vain(&mut self, _addr: Addr) {}
+
     /// Whether a `Ready` thread that stands at an access which [`spins`](Access::spins) would, told this value, come back to
     /// the same access in the same state, having changed nothing: it waits for another value.
     fn waits(&mut self, _thread: ThreadId, _value: u64) -> bool {

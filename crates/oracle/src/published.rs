@@ -7,7 +7,7 @@
 
 use crate::concrete::Concrete;
 use crate::generate::Rng;
-use crate::tree::{INPUTS, SAMPLES, Tree};
+use crate::tree::{INPUTS, Tree};
 use selvedge_impact::art::NodeId;
 use selvedge_impact::program::{LocationId, ThreadId};
 use selvedge_impact::remove_error_paths::Ivr;
@@ -15,6 +15,9 @@ use selvedge_impact::verifier::Verifier;
 use selvedge_ir::EntityRef;
 use selvedge_schedule as published;
 use std::collections::{HashSet, VecDeque};
+
+/// Random states for each node that leaves a choice: a turn may have ways that few of them go.
+const SAMPLES: usize = 400;
 
 /// Checks a published result, with at most so many steps of executions. How many nodes leave a choice between threads; the
 /// error says what is wrong.

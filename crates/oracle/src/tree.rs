@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 /// Inputs that are tried.
 pub(crate) const INPUTS: [u64; 4] = [0, 1, u64::MAX, 3];
 /// Random states for each edge.
-pub(crate) const SAMPLES: usize = 60;
+const SAMPLES: usize = 60;
 
 /// Checks a safe result, with at most so many steps of executions. The error says what is wrong.
 pub fn check_tree(verifier: &Verifier, ivr: &Ivr, steps: usize) -> Result<(), String> {
@@ -298,8 +298,10 @@ impl Tree<'_> {
     /// A state near one that was reached, or any.
     pub(crate) fn random(&self, rng: &mut Rng, near: &[&Concrete]) -> Concrete {
         let mut state = if near.is_empty() { Concrete::initial(self.program()) } else { (*rng.pick(near)).clone() };
+        // With many changes, few states have the label of their node.
+        let chance = rng.pick(&[3, 15]);
         for (symbol, data) in self.terms().symbols.iter() {
-            if !data.input && !data.array && rng.percent(15) {
+            if !data.input && !data.array && rng.percent(chance) {
                 let value = rng.pick(&[0, 1, 2, 3, 4, 5, 6, u64::MAX, 1 << 31, (1 << 31) - 1, 999, 1000, 1001]);
                 state.set(self.terms(), symbol, value);
             }

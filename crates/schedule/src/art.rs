@@ -223,6 +223,8 @@ pub enum StepKind {
     Call,
     /// One of several accesses of an instruction that copies or fills a block of memory: others may come between.
     Piece,
+    /// A function returns whose variables other threads may use.
+    Return,
     /// The thread or the process ends: the return from the thread's function, or a call that ends it.
     Exit,
 }

@@ -13,13 +13,13 @@
 #![allow(unsafe_code)]
 
 use crate::runtime;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
 /// An allocator that notes what the threads of a model allocate; for all else it is the one that it is made of.
@@ -184,6 +184,8 @@ pub(crate) struct Blocks {
     pub now: u32,
     /// How many bytes runs have not freed.
     pub leaked: usize,
+    /// Blocks that were freed in some run while other threads could run, if that is noted.
+    pub freed_early: Option<FxHashSet<BlockId>>,
 }
 
 /// So many are looked at one by one.
@@ -228,6 +230,11 @@ impl Blocks {
         };
         if let Some(n) = found {
             self.blocks[n].freed = true;
+            if let Some(early) = &mut self.freed_early
+                && !runtime::alone()
+            {
+                early.insert(self.blocks[n].id);
+            }
             self.kept.push((at, layout));
         }
         found.is_some()
@@ -273,6 +280,55 @@ impl Blocks {
             }
         }
         hasher.finish()
+    }
+
+    /// What is in the blocks: one that was freed has nothing in it.
+    pub fn contents(&self) -> Vec<Vec<u64>> {
+        self.blocks.iter().map(Blocks::content).collect()
+    }
+
+    fn content(block: &Block) -> Vec<u64> {
+        let size = if block.freed { 0 } else { block.id.size };
+        let byte = |n: usize| {
+            let byte = std::ptr::with_exposed_provenance::<u8>(block.at + n);
+            // SAFETY: the block lives, and no reference to it is in use: nobody runs.
+            u64::from(unsafe { byte.read_volatile() })
+        };
+        let word = |n: usize| match size - n {
+            8.. => {
+                let word = std::ptr::with_exposed_provenance::<u64>(block.at + n);
+                // SAFETY: as above. It may be aligned less than a word.
+                unsafe { word.read_unaligned() }
+            }
+            rest => (0..rest).fold(0, |word, m| word | byte(n + m) << (8 * m)),
+        };
+        (0..size).step_by(8).map(word).collect()
+    }
+
+    /// A number for all words that have changed since the blocks had these contents, and for blocks that were freed or
+    /// allocated since, whatever order that was done in. Words count as what they are `known_as`, if anything.
+    pub fn changes(&self, since: &[Vec<u64>], known_as: impl Fn(u64) -> Option<u64>) -> u64 {
+        let mut changes = 0u64;
+        let mut changed = |what: &dyn Fn(&mut FxHasher)| {
+            let mut hasher = FxHasher::default();
+            what(&mut hasher);
+            changes = changes.wrapping_add(hasher.finish());
+        };
+        for (n, block) in self.blocks.iter().enumerate() {
+            let now = Blocks::content(block);
+            let before = since.get(n);
+            if before.is_none_or(|before| before.len() != now.len()) {
+                changed(&|hasher| (block.id, block.freed).hash(hasher));
+            }
+            for (m, &word) in now.iter().enumerate() {
+                if before.and_then(|before| before.get(m)) != Some(&word)
+                    && let Some(word) = known_as(word)
+                {
+                    changed(&|hasher| (block.id, m, word).hash(hasher));
+                }
+            }
+        }
+        changes
     }
 
     /// How many blocks were allocated in this run.

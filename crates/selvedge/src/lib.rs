@@ -21,7 +21,8 @@
 //! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs` | the machine that the engine drives |
 //! | `script.rs` | the steps of a run that is repeated |
-//! | `spin.rs`, `machine/awaits.rs`, `update.rs` | loops that wait for others, or try again |
+//! | `spin.rs`, `machine/awaits.rs` | loops that wait for others |
+//! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `replay.rs` | an execution, written down so that it can be run again |
 //! | `report.rs`, `table.rs`, `progress.rs` | what went wrong, in words; how far it is |
@@ -48,6 +49,7 @@ mod places;
 mod progress;
 mod replay;
 mod report;
+mod retry;
 mod runtime;
 mod scope;
 mod script;

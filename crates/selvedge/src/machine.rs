@@ -10,6 +10,7 @@
 //! that names the first operation that differs.
 
 pub(crate) mod awaits;
+mod retries;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
@@ -78,6 +79,8 @@ pub(crate) struct RustMachine {
     image: Vec<u64>,
     /// What threads have been told.
     told: Vec<u64>,
+    /// What is known of loops that try again.
+    tries: retries::Tries,
 }
 
 /// More is not kept of what was tried out.
@@ -124,6 +127,7 @@ impl RustMachine {
             ahead: None,
             image: Vec::new(),
             told: Vec::new(),
+            tries: retries::Tries::default(),
         }
     }
 
@@ -276,9 +280,12 @@ impl RustMachine {
 
     /// Tells the memory about objects that were met.
     fn take_met(&mut self, thread: ThreadId) {
-        let memory = &mut self.memory;
+        let (memory, tries) = (&mut self.memory, &mut self.tries);
         runtime::shared(|shared| {
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
+            if !shared.retries.is_empty() {
+                tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
+            }
             shared.met.clear();
         });
     }
@@ -319,7 +326,7 @@ impl RustMachine {
 
     /// Lets threads make the steps of the script.
     fn follow_script(&mut self) -> Result<(), Stop> {
-        while let Some(Step { thread, op, outcome, now }) = self.next_of_script() {
+        while let Some(Step { thread, op, outcome, now, .. }) = self.next_of_script() {
             self.check(thread, &op)?;
             self.set_time(now);
             if let Op::Spawn { child } = op {
@@ -457,13 +464,20 @@ impl Machine for RustMachine {
         }
         self.save(thread);
         self.steps.truncate(self.made);
-        self.steps.push(Step { thread, op, outcome, now });
+        let at = self.state(thread).at;
+        self.steps.push(Step { thread, op, outcome, now, at });
         self.made += 1;
         self.set_time(now);
-        let own = match ahead {
+        let mut own = match ahead {
             Some(ahead) => self.arrive(thread, ahead.came),
             None => self.advance(thread, outcome),
         };
+        if own.is_ok()
+            && let Some(at) = at
+            && runtime::shared(|shared| shared.retries.on)
+        {
+            own = self.look_for_retries(thread, &op, at, outcome);
+        }
         match op {
             // The parent's own trouble is reported first; the child exists all the same.
             Op::Spawn { child } => {
@@ -490,6 +504,22 @@ impl Machine for RustMachine {
         }
         self.tried.insert(key, next);
         next
+    }
+
+    fn speculates(&mut self, thread: ThreadId, access: &Access, value: u64) -> bool {
+        match self.begins_attempt(thread, value) {
+            Some(begins) => begins,
+            None => access.speculates(value, self.next_if(thread, value).as_ref()),
+        }
+    }
+
+    /// That is looked at (`machine/retries.rs`).
+    fn overwrites_own_stores(&self) -> bool {
+        true
+    }
+
+    fn speculates_in_vain(&mut self, addr: Addr) {
+        runtime::shared(|shared| shared.restart |= shared.retries.give_up_word(addr));
     }
 
     fn waits(&mut self, thread: ThreadId, value: u64) -> bool {

@@ -58,6 +58,9 @@ pub struct Builder {
     /// Whether a panic in a thread other than the first ends this thread only, so that `join` is an error and the locks that
     /// it held are poisoned. Off: a panic is a failure of the model, as in loom.
     pub panics_end_threads: bool,
+    /// Whether every attempt of a loop that tries an exchange again (`fetch_update` among them) is explored, also those that fail
+    /// and leave no trace. Off; there are far more executions with it, and no other outcomes.
+    pub attempts_one_by_one: bool,
 }
 
 /// What an exploration has shown.
@@ -82,6 +85,9 @@ pub struct Stats {
     pub leaked: u64,
     /// Settings that were made and have no effect, in words: everything is explored all the same.
     pub ignored: Vec<String>,
+    /// Where there are more executions than there could be, and why, in words: loops whose attempts leave a trace, for
+    /// instance.
+    pub notes: Vec<String>,
 }
 
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -111,6 +117,7 @@ impl Builder {
             spurious: std::env::var("SELVEDGE_SPURIOUS").map_or(true, |value| value != "0"),
             max_timeouts: 2,
             panics_end_threads: false,
+            attempts_one_by_one: false,
         }
     }
 
@@ -142,7 +149,7 @@ impl Builder {
         for what in &stats.not_covered {
             eprintln!("selvedge: not everything was explored: {what}");
         }
-        for what in stats.ignored.iter().filter(|_| self.log) {
+        for what in stats.ignored.iter().chain(&stats.notes).filter(|_| self.log) {
             eprintln!("selvedge: {what}");
         }
         if self.log {
@@ -201,6 +208,12 @@ impl Default for Builder {
     fn default() -> Builder {
         Builder::new()
     }
+}
+
+/// Whether what runs now is tried out only, to see what an attempt of a loop would leave that fails, perhaps with values that
+/// no execution has. Something that is kept outside of the model should not be told of it.
+pub fn is_tried_out() -> bool {
+    runtime::current().is_some() && runtime::shared(|shared| shared.tries_out)
 }
 
 /// Runs a closure in all ways that differ: whatever the schedule, and whatever the memory model lets loads read.

@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 
 /// Runs a model.
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
-    let config =
-        Config { timeouts: builder.max_timeouts, panics_end_threads: builder.panics_end_threads, ..Config::default() };
+    let updates = if builder.attempts_one_by_one { Updates::OneByOne } else { Updates::default() };
+    let panics_end_threads = builder.panics_end_threads;
+    let config = Config { timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
     let running = Running::start(config);
     let mut stats = recorded(builder, at).and_then(|recorded| run_again(body, recorded)).unwrap_or_default();
     if stats.failure.is_none() {
@@ -51,15 +52,17 @@ fn recorded(builder: &Builder, at: At) -> Option<Recorded> {
 
 /// Runs one execution; none if it is not one of this model.
 fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
-    runtime::shared(|shared| {
+    let updates = runtime::shared(|shared| {
+        let updates = shared.config.updates;
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
+        updates
     });
     let result = replay(body, &recorded);
     runtime::shared(|shared| {
         shared.config.spurious = false;
-        shared.config.updates = Updates::default();
+        shared.config.updates = updates;
     });
     let replay = match result {
         Ok(replay) => replay,
@@ -82,6 +85,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
 }
 
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
+    runtime::shared(|shared| shared.retries.on = false);
     loop {
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, &recorded.schedule);
@@ -136,6 +140,11 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         // What was found out in another pass need not hold in this one.
         shared.awaits.clear();
         shared.awaits.on = builder.engine == Engine::Graph;
+        shared.retries.clear();
+        // What fails for no reason is a choice between a load and its exchange.
+        let spurious = shared.config.spurious;
+        shared.blocks.freed_early = None;
+        shared.retries.on = builder.engine == Engine::Graph && !spurious && !builder.attempts_one_by_one;
     });
     loop {
         // An exploration that starts again has what is left of the time, but enough to come somewhere.
@@ -156,6 +165,10 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
                 result
             }
         };
+        runtime::shared(|shared| {
+            let freed = shared.blocks.freed_early.as_ref();
+            shared.restart |= freed.is_some_and(|freed| shared.retries.give_up_freed(freed));
+        });
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             return result;
@@ -184,6 +197,8 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
         stats.not_covered.push(format!("{}; {explored} executions were explored before", report::interruption(why)));
     }
     stats.not_covered.extend(result.not_covered.iter().cloned());
+    stats.notes = runtime::shared(|shared| shared.retries.notes().to_vec());
+    stats.notes.extend(result.notes.iter().cloned());
     stats
 }
 

@@ -142,6 +142,23 @@ impl Places {
         self.stacks.get(thread.index()).map_or(0, |&(_, base)| base)
     }
 
+    /// Whether an object is one of a thread's own: in memory that it has allocated, or on its stack.
+    pub fn is_of(&self, addr: Addr, thread: ThreadId) -> bool {
+        let Some(addresses) = self.addresses.get(thread.index()) else { return false };
+        let n = addresses.partition_point(|&base| base <= addr);
+        n > 0 && addr.0 - addresses[n - 1].0 < self.sizes[thread.index()][n - 1]
+    }
+
+    /// The block that an object is in, if it is in one.
+    pub fn block_of(&self, addr: Addr) -> Option<BlockId> {
+        let here = |&(base, _): &(Addr, u32)| (base.0..base.0 + ROOM).contains(&addr.0);
+        let (place, _) = self.known.iter().find(|(_, known)| known.slots.iter().any(here))?;
+        match place {
+            Place::Heap { block, .. } => Some(*block),
+            _ => None,
+        }
+    }
+
     /// Which thread's stack an address is on, and how deep.
     pub fn on_stack(&self, at: usize) -> Option<(ThreadId, usize)> {
         let thread = self.stacks.iter().position(|&(limit, base)| limit <= at && at < base)?;

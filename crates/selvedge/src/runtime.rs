@@ -9,6 +9,7 @@
 
 use crate::blocks::{self, quiet};
 use crate::overflow;
+use crate::retry::Standing;
 use crate::shared::{Config, Deferred, Shared};
 use crate::update::Updates;
 use corosensei::Yielder;
@@ -224,20 +225,35 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
         perform_deferred();
     }
     let op = marked(op, at);
-    if let Some(outcome) = from_script(&op) {
-        return outcome;
-    }
-    scrub();
-    suspend_pending(op, at)
+    let outcome = match from_script(&op) {
+        Some(outcome) => outcome,
+        None => {
+            scrub();
+            suspend_pending(op, at)
+        }
+    };
+    performed(&op, at, outcome);
+    outcome
 }
 
-/// An operation that is marked if the thread may spin there.
+/// An operation that is marked if the thread may spin there, or try something again.
 #[inline(never)]
 fn marked(op: Op, at: At) -> Op {
-    match op {
-        Op::Access(access) => Op::Access(Access { spins: shared(|shared| shared.awaits.marks(&access, at)), ..access }),
-        other => other,
+    let thread = ThreadId::new(THREAD.get());
+    match shared(|shared| shared.comes_to(thread, op, at)) {
+        Standing::Op(op) => op,
+        Standing::Unexpected => start_again(),
     }
+}
+
+/// The thread has been told the outcome of an operation.
+#[inline(never)]
+fn performed(op: &Op, at: At, outcome: Outcome) {
+    let thread = ThreadId::new(THREAD.get());
+    shared(|shared| {
+        let open = &mut shared.per_thread[thread.index()].open;
+        shared.retries.performed(open, op, at, outcome);
+    });
 }
 
 /// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
@@ -283,7 +299,7 @@ fn defer(op: Op, at: At) {
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    UNUSUAL.set(shared(|shared| !shared.awaits.is_empty()));
+    UNUSUAL.set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty()));
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);

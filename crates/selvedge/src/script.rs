@@ -5,6 +5,7 @@
 //! is its own, it takes the outcome and goes on. The order of steps is the same as ever; the machine is asked only where
 //! the script goes on with another thread, where a thread is created, and at the end.
 
+use crate::runtime::At;
 use selvedge_machine::{Op, Outcome, ThreadId};
 
 /// One step of a run.
@@ -15,6 +16,8 @@ pub(crate) struct Step {
     pub outcome: Outcome,
     /// The engine's time.
     pub now: u32,
+    /// Where it stands in the source.
+    pub at: Option<At>,
 }
 
 /// The steps that are being repeated.
@@ -51,7 +54,7 @@ mod tests {
     fn a_thread_takes_only_the_next_step_and_only_its_own() {
         let [main, other] = [0, 1].map(ThreadId::new);
         let (fence, choice) = (Op::Fence { order: Order::SeqCst }, Op::Choose { alternatives: 2 });
-        let step = |thread, op, outcome| Step { thread, op, outcome, now: 0 };
+        let step = |thread, op, outcome| Step { thread, op, outcome, now: 0, at: None };
         let spawn = Op::Spawn { child: other };
         let steps = vec![step(main, fence, 0), step(main, choice, 1), step(other, fence, 0), step(main, spawn, 0)];
         let mut script = Script { steps, next: 0, end: 4 };

@@ -5,21 +5,25 @@ use crate::content::Copies;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
 use crate::object::Word;
-use crate::places::{Met, Places};
+use crate::places::{Met, Place, Places};
+use crate::retry::{Open, Retries, Standing};
 use crate::runtime::At;
 use crate::script::Script;
 use crate::threads::Threads;
 use crate::update::Updates;
-use crate::virtual_address::VirtualAddresses;
-use rustc_hash::FxHashMap;
+use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
+use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Addr, Op, Outcome, ThreadId};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId};
 use std::any::Any;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number for each run of a model, unique in the process: what was met in another run is known by it.
-static RUNS: AtomicU64 = AtomicU64::new(1);
+static RUNS: AtomicU64 = AtomicU64::new(FIRST_RUN);
+/// Large, so that no other word is taken for it.
+const FIRST_RUN: u64 = 1 << 38;
 
 /// What a thread has done in the present run.
 #[derive(Default)]
@@ -36,6 +40,8 @@ pub(crate) struct PerThread {
     pub deferred: Vec<Deferred>,
     /// Its thread-local variables by the address of their key, in the order in which they were made.
     pub locals: Vec<(usize, Local)>,
+    /// Its attempt that an exchange has to confirm.
+    pub open: Option<Open>,
 }
 
 /// An operation of a destructor that runs because of a panic.
@@ -83,7 +89,7 @@ pub(crate) struct Shared {
     pub config: Config,
     pub left_out: LeftOut,
     /// What its threads have done.
-    per_thread: Vec<PerThread>,
+    pub per_thread: Vec<PerThread>,
     /// Objects that the machine does not know of yet.
     pub met: Vec<Met>,
     /// Bodies of threads that are about to start.
@@ -121,6 +127,10 @@ pub(crate) struct Shared {
     pub spins: usize,
     /// Where threads spin.
     pub awaits: Awaits,
+    /// Where threads try again.
+    pub retries: Retries,
+    /// Whether what runs is tried out only, perhaps with values that no execution has.
+    pub tries_out: bool,
     /// The exploration has to start again.
     pub restart: bool,
     /// How often a run has differed from its record.
@@ -144,6 +154,8 @@ pub(crate) struct Seen {
 
 /// An object keeps the run and its number in one word.
 const NUMBER_BITS: u32 = 24;
+/// So does a value that must not be leaked.
+const BORN: u64 = 1 << 63;
 
 impl Shared {
     /// No model yet.
@@ -172,6 +184,8 @@ impl Shared {
             top: 0,
             spins: 0,
             awaits: Awaits::default(),
+            retries: Retries::default(),
+            tries_out: false,
             restart: false,
             mismatches: 0,
             tracked: false,
@@ -194,6 +208,7 @@ impl Shared {
         self.top = top;
         self.spins = 0;
         self.awaits = Awaits::default();
+        self.retries = Retries::default();
         self.restart = false;
         self.mismatches = 0;
         self.blocks.leaked = 0;
@@ -222,6 +237,7 @@ impl Shared {
         self.allocations.clear();
         self.unjoined = 0;
         self.live.clear();
+        self.next_live = 1;
         self.numbers.clear();
         self.places.new_run();
         self.virtuals.new_run();
@@ -260,7 +276,7 @@ impl Shared {
     #[inline]
     pub fn recognise(&self, remembered: u64) -> Option<Seen> {
         let number = remembered & ((1 << NUMBER_BITS) - 1);
-        (remembered >> NUMBER_BITS == self.run).then(|| self.numbers[number as usize])
+        (remembered >> NUMBER_BITS == self.run).then(|| self.numbers.get(number as usize).copied()).flatten()
     }
 
     /// Meets the object that lies at an address.
@@ -307,7 +323,7 @@ impl Shared {
 
     /// A value that must not be leaked is made; it is known by this number.
     pub fn born(&mut self, what: &'static str, at: At) -> u64 {
-        let number = self.next_live;
+        let number = BORN | self.run << NUMBER_BITS | self.next_live;
         self.next_live += 1;
         self.live.insert(number, (what, at));
         number
@@ -316,6 +332,59 @@ impl Shared {
     /// It is dropped.
     pub fn died(&mut self, number: u64) {
         self.live.remove(&number);
+    }
+
+    /// A thread comes to an operation: with the marks that it gets.
+    pub fn comes_to(&mut self, thread: ThreadId, op: Op, at: At) -> Standing {
+        let (op, own) = match op {
+            Op::Access(access) => {
+                let spins = self.awaits.marks(&access, at);
+                let own = matches!(access.kind, AccessKind::Store { .. }) && self.places.is_of(access.addr, thread);
+                (Op::Access(Access { spins, ..access }), own)
+            }
+            other => (other, false),
+        };
+        self.per_thread(thread);
+        self.retries.comes_to(&mut self.per_thread[thread.index()].open, op, at, own)
+    }
+
+    /// A word as it would be in any other run in which the same has happened.
+    pub fn known_as(&self, word: u64) -> u64 {
+        if let Some(seen) = self.recognise(word) {
+            return seen.addr.0;
+        }
+        if word == self.run {
+            return FIRST_RUN;
+        }
+        if word & BORN != 0 && (word & !BORN) >> NUMBER_BITS == self.run {
+            return BORN | word & ((1 << NUMBER_BITS) - 1);
+        }
+        if word & !ADDRESS != 0 || !may_be_pointer(word) {
+            return word;
+        }
+        match self.places.place(word as usize, &self.blocks).0 {
+            Place::Outside { .. } => word,
+            known => {
+                let mut hasher = FxHasher::default();
+                known.hash(&mut hasher);
+                hasher.finish()
+            }
+        }
+    }
+
+    /// A number for what has changed in the memory of the model since it had these contents, and for what objects are known
+    /// by. That an object was met is no change.
+    pub fn changes(&self, since: &[Vec<u64>]) -> u64 {
+        let mut hasher = FxHasher::default();
+        let known_as = |word| self.recognise(word).is_none().then(|| self.known_as(word));
+        hasher.write_u64(self.blocks.changes(since, known_as));
+        for thread in &self.per_thread {
+            let PerThread { made, children, timeouts, spurious, deferred, locals, open: _ } = thread;
+            (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
+        }
+        (self.unjoined, self.live.len(), self.raw_arcs.len()).hash(&mut hasher);
+        (self.allocations.len(), self.lazies.len()).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.

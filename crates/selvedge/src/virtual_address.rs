@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 
-const ADDRESS: u64 = (1 << 48) - 1;
+pub(crate) const ADDRESS: u64 = (1 << 48) - 1;
 /// Where the blocks are; no system puts anything there, half way between the lowest and the highest addresses.
 const HEAP: u64 = 0x2a00_0000_0000;
 const STACKS: u64 = 0x2b00_0000_0000;

@@ -153,16 +153,27 @@ fn a_function_may_perform_operations() {
     assert!(failure.contains("somebody had to call it again"), "{failure}");
 }
 
-/// What `fetch_update` saves: these threads do the same as those above.
+/// What is saved: these threads do the same as those above.
 #[test]
-fn threads_that_count_by_hand_have_an_execution_for_every_attempt() {
-    let stats = explore(|| {
-        let counter = threads(3, AtomicUsize::new(0), |_, counter| {
-            by_hand(counter, |n| Some(n + 1)).unwrap();
+fn attempts_one_by_one_have_an_execution_each() {
+    for by_hand_ in [true, false] {
+        let mut builder = Builder::new();
+        builder.attempts_one_by_one = true;
+        builder.spurious = false;
+        let stats = builder.explore(move || {
+            let counter = Arc::new(AtomicUsize::new(0));
+            let handles = [0, 1, 2].map(|_| {
+                let counter = Arc::clone(&counter);
+                thread::spawn(move || match by_hand_ {
+                    true => by_hand(&counter, |n| Some(n + 1)).unwrap(),
+                    false => add(&counter, Acquire),
+                })
+            });
+            handles.into_iter().for_each(|handle| assert!(handle.join().unwrap() < 3));
+            assert_eq!(counter.load(Relaxed), 3);
         });
-        assert_eq!(counter.load(Relaxed), 3);
-    });
-    assert_eq!((stats.failure, stats.complete), (None, 48));
+        assert_eq!((stats.failure, stats.complete), (None, 48), "{by_hand_}");
+    }
 }
 
 /// What `f` is called with in `three`.
@@ -180,6 +191,7 @@ fn three(
     let mut builder = Builder::new();
     builder.memory_model = model;
     builder.spurious = false;
+    builder.attempts_one_by_one = by_hand_;
     let stats = builder.explore(move || {
         let shared = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
         let apply = move |shared: &[AtomicUsize; 2], n: usize| {

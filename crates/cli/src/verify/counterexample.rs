@@ -116,7 +116,7 @@ fn steps(verifier: &Verifier, module: &Module, edge: Edge) -> Vec<Visible> {
     let mut visible = Vec::new();
     for step in &verifier.program.transitions[edge.transition].steps {
         match step.kind {
-            StepKind::Branch(_) | StepKind::Exit | StepKind::Assume | StepKind::Fence => continue,
+            StepKind::Branch(_) | StepKind::Exit | StepKind::Return | StepKind::Assume | StepKind::Fence => continue,
             StepKind::AtomicBegin => atomic += 1,
             StepKind::AtomicEnd => {
                 atomic -= 1;

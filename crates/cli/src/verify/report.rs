@@ -29,6 +29,8 @@ pub struct Report {
     pub nodes: usize,
     pub solver: SolverReport,
     pub iterations: Vec<Iteration>,
+    /// Why no schedule of the program can be enforced, if so.
+    pub not_enforced: Option<String>,
     pub assumptions: &'static str,
     pub program: Program,
 }
@@ -70,6 +72,10 @@ pub struct Wrong {
     pub message: String,
     pub location: Option<Location>,
     pub steps: Vec<Step>,
+    /// Where each thread waits, if it is a deadlock.
+    pub waits: Vec<String>,
+    /// Whether one of them waits for an assumption.
+    pub assumption: bool,
     pub files: Vec<String>,
     /// Why it cannot be replayed, if so.
     pub no_trace: Option<String>,
@@ -117,7 +123,9 @@ pub fn wrong(verifier: &Verifier, module: &Module, found: &Counterexample, numbe
         Some(error) => (error.message.clone(), kind(error.kind)),
     };
     let steps = steps(verifier, module, found);
-    Wrong { number, seconds, error, message, location, steps, files: Vec::new(), no_trace: None, further: 0 }
+    let (waits, assumption) = (words::waits(verifier, module, found), words::waits_for_assumption(verifier, found));
+    let (files, no_trace, further) = (Vec::new(), None, 0);
+    Wrong { number, seconds, error, message, location, steps, waits, assumption, files, no_trace, further }
 }
 
 fn steps(verifier: &Verifier, module: &Module, found: &Counterexample) -> Vec<Step> {

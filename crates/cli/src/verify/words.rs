@@ -3,7 +3,7 @@
 use super::{Ended, place};
 use selvedge_impact::art::NodeId;
 use selvedge_impact::iterate::{Counterexample, Verdict};
-use selvedge_impact::program::ThreadId;
+use selvedge_impact::program::{Place, StepKind, ThreadId};
 use selvedge_impact::remove_error_paths::Ivr;
 use selvedge_impact::verifier::{Halt, Verifier};
 use selvedge_ir::{EntityRef, Module};
@@ -133,6 +133,57 @@ pub fn wrong(found: &Counterexample, module: &Module) -> String {
             if place.is_empty() { error.message.clone() } else { format!("{place}: {}", error.message) }
         }
     }
+}
+
+/// Where each thread waits at the end of a counterexample that is a deadlock.
+pub fn waits(verifier: &Verifier, module: &Module, found: &Counterexample) -> Vec<String> {
+    if found.error.is_some() {
+        return Vec::new();
+    }
+    let mut said = Vec::new();
+    for (thread, data) in verifier.program.threads.iter() {
+        let location = &verifier.program.locations[verifier.art.nodes[found.node].locations[thread.index()]];
+        if location.place != Place::Code {
+            continue;
+        }
+        let transition = location.transitions.first().map(|&r| &verifier.program.transitions[r]);
+        let at = place(module, transition.map_or(location.loc, |transition| transition.loc));
+        let at = if at.is_empty() { String::new() } else { format!(" at {at}") };
+        let what = match transition {
+            None if location.assumes => "an assumption that never holds".to_owned(),
+            None => "something that never comes".to_owned(),
+            Some(transition) => transition.text.split("; [").next().unwrap_or_default().to_owned(),
+        };
+        said.push(format!("{} waits{at}: {what}", data.name));
+    }
+    said
+}
+
+/// Whether a thread waits for an assumption at the end of a counterexample that is a deadlock.
+pub fn waits_for_assumption(verifier: &Verifier, found: &Counterexample) -> bool {
+    let assumes =
+        |thread: ThreadId| verifier.program.locations[verifier.art.nodes[found.node].locations[thread.index()]].assumes;
+    found.error.is_none() && verifier.program.threads.keys().any(assumes)
+}
+
+/// What `verify` and `check` make of assumptions.
+pub const DECLARED: &str = "an assumption is a constraint that a thread waits for (as a lock is); \
+     `selvedge check` leaves executions out in which one does not hold";
+
+/// Why a schedule of the program could not be enforced, and where, if so.
+pub fn not_enforced(verifier: &Verifier, module: &Module) -> Option<String> {
+    for data in verifier.program.transitions.values() {
+        for step in &data.steps {
+            let what = match step.kind {
+                StepKind::Piece => "several shared variables are copied as a block",
+                StepKind::Return => "a function returns whose variables other threads may use",
+                _ => continue,
+            };
+            let at = place(module, module.functions[step.func].insts[step.inst].loc);
+            return Some(if at.is_empty() { what.to_owned() } else { format!("{at}: {what}") });
+        }
+    }
+    None
 }
 
 /// The steps of a counterexample.

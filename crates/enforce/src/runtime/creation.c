@@ -1,4 +1,4 @@
-/* Creation of threads: each gets a number, by which the schedule knows it. */
+/* Creation of threads. The schedule knows a thread by who creates it, and how many that one has created before. */
 
 #if SELVEDGE_SCHEDULED
 static void ended(void) {
@@ -13,6 +13,8 @@ struct beginning {
   void *(*routine)(void *);
   void *argument;
   uint32_t number;
+  int creator;
+  uint32_t nth;
 };
 
 static void run_ended(void *arg) {
@@ -23,7 +25,7 @@ static void run_ended(void *arg) {
 static void *run(void *arg) {
   struct beginning beginning = *(struct beginning *)arg;
   free(arg);
-  prepare(&selves[beginning.number], beginning.number);
+  prepare(&selves[beginning.number], beginning.number, beginning.creator, beginning.nth);
   void *result;
   pthread_cleanup_push(run_ended, 0);
   result = beginning.routine(beginning.argument);
@@ -36,6 +38,6 @@ int __selvedge_pthread_create(pthread_t *thread, const pthread_attr_t *attr, voi
   uint32_t number = atomic_fetch_add(&created, 1);
   if (!beginning || number >= MOST_THREADS)
     give_up("too many threads");
-  *beginning = (struct beginning){routine, arg, number};
+  *beginning = (struct beginning){routine, arg, number, self->id, self->children++};
   return pthread_create(thread, attr, run, beginning);
 }

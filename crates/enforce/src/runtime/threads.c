@@ -25,6 +25,7 @@ struct self {
   _Alignas(128) _Atomic uint64_t useful;
   uint64_t random;
   int id; /* number in the schedule, -1 if it has none */
+  uint32_t children; /* how many threads it has created */
 #if SELVEDGE_SCHEDULED
   const struct step *next, *end;
   uint64_t instance; /* of the section that it has a part in, shifted */
@@ -64,7 +65,9 @@ static _Noreturn void give_up(const char *message) {
   _exit(4);
 }
 
-static void prepare(struct self *me, uint32_t number) {
+/* A thread starts: the `nth` that the thread `creator` of the schedule creates; -1 creates the main thread, and whoever is
+ * not in the schedule creates none that is. */
+static void prepare(struct self *me, uint32_t number, int creator, uint32_t nth) {
   const char *seed = getenv("SELVEDGE_SEED");
   me->random = (seed ? strtoull(seed, 0, 10) : 1) * 0x9e3779b97f4a7c15u + number * 0xbf58476d1ce4e5b9u + 1;
   me->id = -1;
@@ -73,8 +76,10 @@ static void prepare(struct self *me, uint32_t number) {
   me->busy = 1;
   me->now = NO_SECTION;
   for (int n = 0; n < THREADS; n++)
-    if (starts[n] == number)
+    if (starts[n].creator == creator && starts[n].nth == nth && (number == 0 || creator >= 0))
       me->id = n;
+#else
+  (void)creator, (void)nth;
 #endif
   self = me;
   /* For measurements: which threads share a processor must not depend on what else the machine does. */
@@ -134,7 +139,7 @@ __attribute__((constructor(101))) static void begin(void) {
   cpu_set_t cpus;
   if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
     processors = CPU_COUNT(&cpus);
-  prepare(&selves[0], 0);
+  prepare(&selves[0], 0, -1, 0);
   const char *limit = getenv("SELVEDGE_SECONDS");
   const char *inputs = getenv("SELVEDGE_NONDET");
   long long highest;

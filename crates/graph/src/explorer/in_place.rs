@@ -45,6 +45,8 @@ pub(crate) struct Habits {
     pub foreign: bool,
     /// Some thread reads something else between a speculative read of it and the confirmation.
     pub busy: bool,
+    /// Some thread stores to it between a speculative read of something else and the confirmation.
+    pub kept_back: bool,
     /// Speculative reads of it are used in a way that the theorem does not cover: the thread does something else than
     /// read before it confirms.
     pub irregular: bool,
@@ -80,6 +82,7 @@ impl Habits {
         self.racing |= other.racing;
         self.speculative |= other.speculative;
         self.irregular |= other.irregular;
+        self.kept_back |= other.kept_back;
         self.foreign |= other.foreign;
         self.busy |= other.busy;
         self.awaited_rmw |= other.awaited_rmw;
@@ -125,6 +128,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.restart = true;
         if before.given_up == now.given_up {
             return;
+        }
+        if self.habits[loc.index()].speculative {
+            let (addr, _) = self.runner.place(loc);
+            self.runner.machine.speculates_in_vain(addr);
         }
         let object = self.name(loc);
         let note = match before.given_up[0] == now.given_up[0] {

@@ -287,6 +287,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Looks for a data race of an access.
     pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
+        self.check_kept_back(e);
         let graph = &self.frames.last().expect("there is a graph").graph;
         let event = graph.event(e);
         let habits = &mut self.habits[event.loc.index()];

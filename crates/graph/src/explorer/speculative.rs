@@ -9,16 +9,23 @@
 //! This is right if all writes of the location are ordered, and a thread does nothing but read between the speculative
 //! read and its confirmation, and nothing at all if there are other read-modify-writes of the location. Where that turns
 //! out not to be so, the exploration starts again with speculative reads of the location as reads like any other.
+//!
+//! In between, a thread may also store what nobody else can see before the confirmation, if the machine says that the next
+//! attempt overwrites it: a stack's new node is told what comes after it, and then published by the exchange (the paper's
+//! programs do so too, but there a node is not yet an object of the execution). To see it before would be to access it
+//! without having read, however indirectly, from the confirmation; so that is looked at (`check_kept_back`).
+//!
 //! Definition 4 also wants that no value is written twice; `older_value.rs` does without that.
 
 use super::{Explorer, Go, Todo};
 use crate::backward;
-use crate::event::{EventId, Kind, LocId};
+use crate::event::{Event, EventId, Kind, LocId};
 use crate::models::Model;
-use crate::request::Request;
+use crate::request::{Request, Role};
 use selvedge_ir::{EntityRef, Speculation};
 use selvedge_machine::session::Over;
 use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId, truncate};
+use smallvec::SmallVec;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether speculative reads of a location are treated as such.
@@ -32,8 +39,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if access.speculative != Some(Speculation::IfNext) {
             return access.speculates(value, None);
         }
-        let next = self.runner.machine.next_if(thread, value);
-        access.speculates(value, next.as_ref())
+        self.runner.machine.speculates(thread, access, value)
     }
 
     /// The speculative read of a thread that it has not confirmed yet.
@@ -66,7 +72,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let last = self.graph().last(thread).expect("the thread has an event");
             let regular = self.runner.machine.status(thread) == Status::Ready
                 && !self.graph().event(last).blocked
-                && self.graph().event(last).kind == Kind::Read
+                && (self.graph().event(last).kind == Kind::Read || self.keeps_back(last))
                 && (last == e || !self.graph().event(last).speculative);
             if regular {
                 return Some(thread);
@@ -74,6 +80,54 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.note(event.loc, |habits| habits.irregular = true);
         }
         None
+    }
+
+    /// Whether an event is a store, between a speculative read and its confirmation, that nobody else could have seen yet.
+    fn keeps_back(&mut self, e: EventId) -> bool {
+        let graph = self.graph();
+        let event = *graph.event(e);
+        if event.kind != Kind::Write || event.exclusive || event.role != Role::Memory {
+            return false;
+        }
+        if !self.runner.machine.overwrites_own_stores() {
+            return false;
+        }
+        let location = graph.location(event.loc);
+        let own = location.reads.iter().chain(&location.co).all(|&x| graph.event(x).thread == event.thread);
+        if own {
+            self.habits[event.loc.index()].kept_back = true;
+        }
+        own
+    }
+
+    /// An access to a location: if another thread has stored there what it keeps back until it has confirmed a speculative
+    /// read, the access must come after the confirmation.
+    pub(super) fn check_kept_back(&mut self, e: EventId) {
+        let graph = self.graph();
+        let Event { loc, thread, .. } = *graph.event(e);
+        if !self.habits[loc.index()].kept_back {
+            return;
+        }
+        let seen = graph.location(loc).co.iter().copied().filter(|&w| graph.event(w).thread != thread);
+        let seen = seen.filter_map(|w| self.kept_back_by(w));
+        let seen: SmallVec<[(EventId, Option<EventId>); 4]> = seen.collect();
+        for (speculative, confirmation) in seen {
+            if !confirmation.is_some_and(|confirmation| self.graph().porf(confirmation, e)) {
+                let loc = self.graph().event(speculative).loc;
+                self.note(loc, |habits| habits.irregular = true);
+            }
+        }
+    }
+
+    /// For a store between a speculative read and its confirmation: these, if the latter is there.
+    fn kept_back_by(&self, store: EventId) -> Option<(EventId, Option<EventId>)> {
+        let graph = self.graph();
+        let event = graph.event(store);
+        let events = graph.thread(event.thread);
+        let (before, after) = events.split_at(event.index as usize - 1);
+        let marks = |&&e: &&EventId| graph.event(e).speculative || graph.event(e).confirms;
+        let speculative = *before.iter().rfind(marks).filter(|&&e| graph.event(e).speculative)?;
+        Some((speculative, after.iter().find(|&&e| graph.event(e).confirms).copied()))
     }
 
     /// What a confirmation must read from to succeed (line 12).
@@ -86,7 +140,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if event.loc != loc {
             return None;
         }
-        if self.graph().last(thread) != Some(open) {
+        let graph = self.graph();
+        if graph.thread(thread)[event.index as usize..].iter().any(|&e| graph.event(e).is_read()) {
             self.note(loc, |habits| habits.busy = true);
         }
         let expects = match access.kind {

@@ -26,6 +26,9 @@ impl Builder<'_> {
         let size = u64::from(ty.store_size());
         let Some(target) = self.locate(path, at, address, size, &words)? else { return Ok(None) };
         self.touch(path, &target, write);
+        if write && self.is_constant(path, at, &target) {
+            return Ok(None);
+        }
         let counts = self.is_visible(&target);
         if counts && !self.visible(path) {
             return Ok(None);
@@ -62,7 +65,19 @@ impl Builder<'_> {
     /// Whether another thread could notice an access to a cell.
     pub(super) fn is_visible(&self, target: &Target) -> bool {
         let layouts = &self.memory.layouts;
-        layouts.is_shared(target.place) && layouts.is_written(target.place, target.offset)
+        let changes = layouts.is_written(target.place, target.offset) || layouts.is_freed(target.place);
+        layouts.is_shared(target.place) && (changes || self.is_mortal(target.place))
+    }
+
+    /// Whether a write goes to constant memory; then the path has ended.
+    pub(super) fn is_constant(&self, path: &mut Path, at: At, target: &Target) -> bool {
+        let Place::Global(global) = target.place else { return false };
+        let constant = self.module.globals[global].constant;
+        if constant {
+            let name = self.place_name(target.place);
+            path.fail(ErrorKind::InvalidPointer, format!("the constant `{name}` is written"), at.loc);
+        }
+        constant
     }
 
     /// Notes who touches what.
@@ -226,7 +241,7 @@ impl Builder<'_> {
     /// Changes a cell.
     pub(super) fn write(&mut self, path: &mut Path, target: &Target, value: Term) {
         self.note_stored(target, value);
-        self.note_written(path, target);
+        self.note_written(path, target, true);
         let value = match target.cell {
             Cell::Scalar(symbol) | Cell::Element(symbol, _) => self.terms.zext(value, self.terms.symbols[symbol].bits),
         };

@@ -59,6 +59,9 @@ impl Builder<'_> {
         }
         let parts = self.parts(at, to, len)?;
         let pieces = self.pieces(to, from, len, &parts);
+        if pieces.is_empty() {
+            return self.unread_block(path, todo, at, to, from);
+        }
         let several = self.visible_accesses(path, at, to, from, &pieces)? > 1 && path.atomic == 0;
         while usize::from(path.phase / 2) < pieces.len() {
             let piece = &pieces[usize::from(path.phase / 2)];
@@ -67,6 +70,47 @@ impl Builder<'_> {
             }
         }
         path.phase = 0;
+        Ok(true)
+    }
+
+    /// A block of which nobody reads anything: nothing is copied, but it must be there. Whether that is done.
+    fn unread_block(
+        &mut self,
+        path: &mut Path,
+        todo: &mut Vec<Path>,
+        at: At,
+        to: Term,
+        from: Source,
+    ) -> Result<bool, Unsupported> {
+        let mut mortal = Vec::new();
+        for address in [Some(to), if let Source::Memory(from) = from { Some(from) } else { None }].into_iter().flatten()
+        {
+            let Some((place, _, parts)) = self.memory.find(&self.terms, address) else { continue };
+            if !parts.is_empty() {
+                return Err(unsupported("a block of memory at a variable place of which nothing is read", at.loc));
+            }
+            self.facts.users.entry(place).or_default().insert(path.thread);
+            mortal.push((place, address == to));
+        }
+        mortal.retain(|&(place, _)| self.memory.layouts.is_freed(place) || matches!(place, Place::Stack(..)));
+        let counts = mortal.iter().any(|&(place, _)| self.memory.layouts.is_shared(place));
+        if counts && !self.visible(path) {
+            return Ok(false);
+        }
+        if counts {
+            let kind = if mortal.iter().any(|&(_, write)| write) { StepKind::Store } else { StepKind::Load };
+            path.step(at.func, at.inst, kind, at.loc);
+        }
+        for (place, write) in mortal {
+            let name = self.place_name(place);
+            if self.memory.layouts.is_shared(place) {
+                let object = self.object(&name);
+                path.accesses.push(Access { object, bytes: None, write });
+            }
+            if !self.must_live(path, todo, at, place, "") {
+                return Ok(false);
+            }
+        }
         Ok(true)
     }
 
@@ -317,6 +361,9 @@ impl Builder<'_> {
     ) -> Result<Option<Target>, Unsupported> {
         let Some(target) = self.locate(path, at, address, size, "")? else { return Ok(None) };
         self.touch(path, &target, write);
+        if write && self.is_constant(path, at, &target) {
+            return Ok(None);
+        }
         if self.is_visible(&target) {
             if !*started && !self.visible(path) {
                 return Ok(None);
@@ -360,9 +407,11 @@ impl Builder<'_> {
             return None;
         }
         let value = self.read(path, at, target, Type::Int(bits));
-        let Some(companion) = self.companion(target) else { return Some(value) };
+        let Some(written) = self.is_written_now(path, target) else { return Some(value) };
         // If it was not written yet, the copy is anything.
-        let written = self.current(path, companion);
+        if self.terms.is_true(written) {
+            return Some(value);
+        }
         let anything = self.input(path, "anything", bits);
         Some(self.terms.ite(written, value, anything))
     }
@@ -376,6 +425,7 @@ impl Builder<'_> {
                 if !matches!(target.place, Place::Global(_)) && !self.memory.layouts.is_shared(target.place) =>
             {
                 path.env.remove(&Slot::Cell(symbol));
+                self.note_written(path, &target, false);
                 Ok(())
             }
             _ => Err(unsupported("a copy of a variable that was never written", at.loc)),
@@ -393,13 +443,6 @@ impl Builder<'_> {
     /// The variable in which a thread keeps the n-th part of a piece between read and write.
     fn kept(&mut self, path: &Path, inst: Inst, n: usize) -> Symbol {
         let place = Place::Stack(path.context, inst);
-        if let Some(&symbol) = self.arrivals.get(&(path.thread, place, n as u64)) {
-            return symbol;
-        }
-        let symbol = self.terms.symbol(format!("{}.copied", self.thread_name(path.thread)), 64, false, false);
-        let zero = self.terms.number(0, 64);
-        self.initial.values.insert(symbol, zero);
-        self.arrivals.insert((path.thread, place, n as u64), symbol);
-        symbol
+        self.own((path.thread, place, n as u64), &format!("{}.copied", self.thread_name(path.thread)), 64)
     }
 }

@@ -3,11 +3,12 @@
 //! Every execution of an allocation gets an object of its own: the n-th at its place in the source, in its thread. How many
 //! there were is counted along the path, so loops in which memory is allocated are taken apart, and an
 //! allocation that is repeated without bound is refused. An object that somebody frees has a variable that says whether it
-//! is still there; it is looked at in every access.
+//! is still there; it is looked at in every access. So has a local variable that other threads use, unless it is one of
+//! `main`: it is gone when its function returns.
 //!
-//! A variable on the stack or heap that several threads touch has a companion, one bit that says whether it was ever written:
-//! to read it before is an error. Elements of arrays have none; at first they have any
-//! value.
+//! A variable on the stack or heap has a companion, one bit that says whether it was written: to read it before is an error.
+//! If only one thread touches the variable, the bit is that thread's own, and mostly known. Elements of arrays have no
+//! companion; at first they have any value.
 
 use super::objects::{Cell, Place, Target, unsupported};
 use super::path::{Ending, Path, Slot};
@@ -15,7 +16,7 @@ use super::run::At;
 use super::{Builder, Unsupported};
 use crate::program::{Access, ErrorKind, StepKind};
 use crate::term::{Symbol, Term};
-use selvedge_ir::Value;
+use selvedge_ir::{EntityRef, Value};
 
 /// Companions of an object as a whole; others belong to the variable at an offset.
 const COUNT: u64 = u64::MAX;
@@ -113,7 +114,7 @@ impl Builder<'_> {
 
     /// The bit that says whether an object was freed.
     fn gone(&mut self, place: Place) -> Symbol {
-        let name = format!("{} was freed", self.place_name(place));
+        let name = format!("{} is gone", self.place_name(place));
         self.companion_variable(place, FREED, &name, 1)
     }
 
@@ -150,39 +151,122 @@ impl Builder<'_> {
             let message = format!("`{words}` is outside of its array");
             self.error_if(path, todo, outside, (ErrorKind::OutOfBounds, &message), at.loc);
         }
-        if path.ending == Ending::Running && self.memory.layouts.is_freed(target.place) {
-            let gone = self.gone(target.place);
-            let is_gone = self.current(path, gone);
-            let message = format!("`{words}` is accessed after it was freed");
-            self.error_if(path, todo, is_gone, (ErrorKind::InvalidPointer, &message), at.loc);
+        path.ending == Ending::Running && self.must_live(path, todo, at, target.place, words)
+    }
+
+    /// An object must not have been freed, nor may its function have returned. Whether the path goes on.
+    pub(super) fn must_live(
+        &mut self,
+        path: &mut Path,
+        todo: &mut Vec<Path>,
+        at: At,
+        place: Place,
+        words: &str,
+    ) -> bool {
+        let name = if words.is_empty() { self.place_name(place) } else { words.to_owned() };
+        if !self.is_on_stack(path, place) {
+            let message = format!("`{name}` is accessed after its function has returned");
+            path.fail(ErrorKind::InvalidPointer, message, at.loc);
+            return false;
         }
+        let how = match place {
+            Place::Heap(..) if self.memory.layouts.is_freed(place) => "it was freed",
+            Place::Stack(..) if self.is_mortal(place) => "its function has returned",
+            _ => return true,
+        };
+        let gone = self.gone(place);
+        let is_gone = self.current(path, gone);
+        let message = format!("`{name}` is accessed after {how}");
+        self.error_if(path, todo, is_gone, (ErrorKind::InvalidPointer, &message), at.loc);
         path.ending == Ending::Running
     }
 
-    /// The bit that says whether a shared variable without a first value was written; none if it needs none.
-    pub(super) fn companion(&mut self, target: &Target) -> Option<Symbol> {
+    /// Whether a local variable is one of a function that has not returned, as far as its own thread can tell.
+    fn is_on_stack(&self, path: &Path, place: Place) -> bool {
+        let Place::Stack(home, _) = place else { return true };
+        if self.contexts[home as usize].thread != path.thread {
+            return true;
+        }
+        self.calls(path).contains(&home)
+    }
+
+    /// The contexts that a path is in, the innermost first.
+    pub(super) fn calls(&self, path: &Path) -> Vec<u32> {
+        let outer = |&context: &u32| self.contexts[context as usize].caller.map(|(outer, ..)| outer);
+        std::iter::successors(Some(path.context), outer).collect()
+    }
+
+    /// Whether a local variable may be gone while other threads use it. Those of `main` are there until the process ends.
+    pub(super) fn is_mortal(&self, place: Place) -> bool {
+        let Place::Stack(home, _) = place else { return false };
+        let Some(context) = self.contexts.get(home as usize) else { return false };
+        let of_main = context.thread.index() == 0 && context.caller.is_none();
+        !of_main && self.memory.layouts.is_shared(place)
+    }
+
+    /// Functions return, and others may still use their variables: that is a step. Whether it may be made here.
+    pub(super) fn leave_stack(&mut self, path: &mut Path, at: At, contexts: &[u32]) -> bool {
+        let all = contexts.iter().flat_map(|&context| self.memory.layouts.on_stack(context));
+        let dying: Vec<Place> = all.filter(|&place| self.is_mortal(place)).collect();
+        if dying.is_empty() {
+            return true;
+        }
+        if !self.visible(path) {
+            return false;
+        }
+        path.step(at.func, at.inst, StepKind::Return, at.loc);
+        for place in dying {
+            let name = self.place_name(place);
+            path.words.push(format!("leave {name}"));
+            let object = self.object(&name);
+            path.accesses.push(Access { object, bytes: None, write: true });
+            let gone = self.gone(place);
+            let yes = self.terms.bool(true);
+            path.shared.values.insert(gone, yes);
+        }
+        true
+    }
+
+    /// The bit that says whether a variable without a first value was written; none if it needs none.
+    fn companion(&mut self, target: &Target) -> Option<Symbol> {
         let Cell::Scalar(symbol) = target.cell else { return None };
         let layouts = &self.memory.layouts;
         let starts_empty = !matches!(target.place, Place::Global(_)) && !layouts.is_zeroed(target.place);
-        if !starts_empty || !layouts.is_shared(target.place) || !layouts.is_written(target.place, target.offset) {
+        if !starts_empty || !layouts.is_written(target.place, target.offset) {
             return None;
         }
         let name = format!("{} was written", self.terms.symbols[symbol].name);
         Some(self.companion_variable(target.place, target.offset, &name, 1))
     }
 
-    /// A shared variable has a value from now on.
-    pub(super) fn note_written(&mut self, path: &mut Path, target: &Target) {
+    /// Whether a variable was written; none if it always has a value.
+    pub(super) fn is_written_now(&mut self, path: &Path, target: &Target) -> Option<Term> {
+        let companion = self.companion(target)?;
+        Some(match self.memory.layouts.is_shared(target.place) {
+            true => self.current(path, companion),
+            false => path.env.get(&Slot::Cell(companion)).copied().unwrap_or_else(|| self.terms.bool(false)),
+        })
+    }
+
+    /// A variable has a value from now on, or none any more.
+    pub(super) fn note_written(&mut self, path: &mut Path, target: &Target, written: bool) {
         if let Some(companion) = self.companion(target) {
-            let yes = self.terms.bool(true);
-            path.shared.values.insert(companion, yes);
+            self.set_companion(path, target.place, companion, written);
+        }
+    }
+
+    fn set_companion(&mut self, path: &mut Path, place: Place, companion: Symbol, written: bool) {
+        let bit = self.terms.bool(written);
+        if self.memory.layouts.is_shared(place) {
+            path.shared.values.insert(companion, bit);
+        } else {
+            path.env.insert(Slot::Cell(companion), bit);
         }
     }
 
     /// A variable is read: it must have been written. Whether the path goes on.
     pub(super) fn must_be_written(&mut self, path: &mut Path, todo: &mut Vec<Path>, at: At, target: &Target) -> bool {
-        if let Some(companion) = self.companion(target) {
-            let written = self.current(path, companion);
+        if let Some(written) = self.is_written_now(path, target) {
             let missing = self.terms.not(written);
             let what = (ErrorKind::UninitialisedRead, "a variable is read before it is written");
             self.error_if(path, todo, missing, what, at.loc);
@@ -192,11 +276,15 @@ impl Builder<'_> {
 
     /// A stack object comes into being, possibly not for the first time: whatever was in it is gone.
     pub(super) fn renew(&mut self, path: &mut Path, place: Place) {
+        if self.is_mortal(place) {
+            let gone = self.gone(place);
+            let no = self.terms.bool(false);
+            path.shared.values.insert(gone, no);
+        }
         for (symbol, offset) in self.memory.cells_of(place) {
             path.env.remove(&Slot::Cell(symbol));
             if let Some(&companion) = self.companions.get(&(place, offset)) {
-                let no = self.terms.bool(false);
-                path.shared.values.insert(companion, no);
+                self.set_companion(path, place, companion, false);
             }
         }
     }

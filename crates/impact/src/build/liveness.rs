@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// What is known about a function.
 #[derive(Debug)]
 pub(super) struct FunctionFacts {
-    /// The values that matter at the end of each block.
-    live_out: Vec<BTreeSet<Value>>,
+    /// The values that matter at the end of each block, and in front of every so many instructions of it.
+    live: Vec<Vec<BTreeSet<Value>>>,
     /// The headers of its loops with their latches.
     pub(super) loops: LoopForest,
     /// The counters of loops that are taken apart: the phis of their headers.
@@ -23,17 +23,38 @@ impl FunctionFacts {
         let func = &module.functions[id];
         let loops = LoopForest::of(func);
         let counters = counters(module, func, &loops);
-        FunctionFacts { live_out: live_out(func), loops, counters }
+        let out = live_out(func);
+        let live = func.blocks.keys().map(|block| checkpoints(func, block, &out[block.index()])).collect();
+        FunctionFacts { live, loops, counters }
     }
 
     /// The values that matter in front of the n-th instruction of a block.
     pub(super) fn live_at(&self, func: &Function, block: Block, index: usize) -> BTreeSet<Value> {
-        let mut live = self.live_out[block.index()].clone();
-        for &inst in func.blocks[block].insts[index..].iter().rev() {
-            step_back(func, inst, &mut live);
-        }
+        let insts = &func.blocks[block].insts;
+        let next = index.div_ceil(CHECKPOINT);
+        let end = (next * CHECKPOINT).min(insts.len());
+        let mut live = self.live[block.index()][next].clone();
+        insts[index..end].iter().rev().for_each(|&inst| step_back(func, inst, &mut live));
         live
     }
+}
+
+/// How many instructions lie between two places of a block for which it is kept what matters there: blocks may be long.
+const CHECKPOINT: usize = 32;
+
+/// The values that matter in front of every so many instructions of a block, and at its end.
+fn checkpoints(func: &Function, block: Block, out: &BTreeSet<Value>) -> Vec<BTreeSet<Value>> {
+    let insts = &func.blocks[block].insts;
+    let mut live = out.clone();
+    let mut kept = vec![live.clone()];
+    for (index, &inst) in insts.iter().enumerate().rev() {
+        step_back(func, inst, &mut live);
+        if index.is_multiple_of(CHECKPOINT) {
+            kept.push(live.clone());
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 fn step_back(func: &Function, inst: selvedge_ir::Inst, live: &mut BTreeSet<Value>) {
@@ -97,7 +118,7 @@ fn manages_threads(module: &Module, kind: &InstKind, depth: u32) -> bool {
     let InstKind::Call { callee: Callee::Direct(callee), .. } = kind else { return false };
     let func = &module.functions[*callee];
     match func.name.as_str() {
-        "pthread_create" | "pthread_join" | "malloc" | "calloc" => true,
+        "pthread_create" | "pthread_join" | "pthread_detach" | "malloc" | "calloc" => true,
         name if name.starts_with("pthread_") && name.ends_with("_init") => true,
         _ if depth == 0 => false,
         _ => func.placed_insts().any(|(_, inst)| manages_threads(module, &func.insts[inst].kind, depth - 1)),

@@ -51,6 +51,12 @@ pub(super) struct Facts {
     pub(super) zeroed: BTreeSet<Place>,
     /// Allocated objects that somebody frees.
     pub(super) freed: BTreeSet<Place>,
+    /// Synchronisation objects that somebody destroys.
+    pub(super) destroyed: BTreeSet<(Place, u64)>,
+    /// Barriers that a thread may not have been told of when it was created.
+    pub(super) late_barriers: BTreeSet<(Place, u64)>,
+    /// Who joins or detaches a thread.
+    pub(super) waited_for: BTreeMap<ThreadId, BTreeSet<ThreadId>>,
     /// How many threads run a function.
     pub(super) threads: BTreeMap<selvedge_ir::FuncId, usize>,
 }
@@ -67,6 +73,9 @@ impl Facts {
             stored: BTreeMap::new(),
             zeroed: BTreeSet::new(),
             freed: BTreeSet::new(),
+            destroyed: BTreeSet::new(),
+            late_barriers: BTreeSet::new(),
+            waited_for: BTreeMap::new(),
             threads: BTreeMap::new(),
         }
     }
@@ -86,6 +95,12 @@ impl Layouts {
     /// Whether more than one thread touches an object.
     pub(super) fn is_shared(&self, place: Place) -> bool {
         self.facts.users.get(&place).is_some_and(|users| users.len() > 1)
+    }
+
+    /// The stack objects of a context that somebody touches.
+    pub(super) fn on_stack(&self, context: u32) -> Vec<Place> {
+        let is_there = |place: &&Place| matches!(place, Place::Stack(home, _) if *home == context);
+        self.facts.users.keys().filter(is_there).copied().collect()
     }
 
     /// Whether a cell or a field of an array is ever written.
@@ -122,6 +137,26 @@ impl Layouts {
     /// Whether somebody frees an object.
     pub(super) fn is_freed(&self, place: Place) -> bool {
         self.facts.freed.contains(&place)
+    }
+
+    /// Whether somebody destroys a synchronisation object.
+    pub(super) fn is_destroyed(&self, at: (Place, u64)) -> bool {
+        self.facts.destroyed.contains(&at)
+    }
+
+    /// Whether a barrier was initialised before any thread was created that did not do it itself.
+    pub(super) fn is_early(&self, at: (Place, u64)) -> bool {
+        !self.facts.late_barriers.contains(&at)
+    }
+
+    /// Whether several threads join or detach a thread.
+    pub(super) fn has_several_waiters(&self, thread: ThreadId) -> bool {
+        self.facts.waited_for.get(&thread).is_some_and(|all| all.len() > 1)
+    }
+
+    /// All barriers.
+    pub(super) fn barriers(&self) -> Vec<(Place, u64)> {
+        self.facts.barriers.keys().copied().collect()
     }
 
     /// For how many threads a barrier is, if that is fixed.

@@ -172,6 +172,9 @@ impl Builder<'_> {
             while path.ending == Ending::Running {
                 self.run(&mut path, &mut todo)?;
             }
+            if path.steps.iter().any(|step| step.kind == StepKind::Assume) {
+                self.assuming.insert(key.clone());
+            }
             if path.guard.iter().any(|&g| self.terms.is_false(g)) {
                 // An assumption that never holds is no transition, and yet the thread may wait there.
                 stays |= path.may_block;

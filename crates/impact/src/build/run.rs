@@ -6,7 +6,7 @@ use super::path::{Ending, Path, Slot};
 use super::{Builder, Context, Unsupported};
 use crate::program::{ErrorKind, StepKind};
 use crate::term::Term;
-use selvedge_ir::{Block, Callee, FuncId, GlobalId, Inst, InstKind, LocId, Operand, RmwOp, Type, Value};
+use selvedge_ir::{Block, Callee, EntityRef, FuncId, GlobalId, Inst, InstKind, LocId, Operand, RmwOp, Type, Value};
 
 /// The instruction that is being executed.
 #[derive(Clone, Copy, Debug)]
@@ -438,6 +438,10 @@ impl Builder<'_> {
 
     fn ret(&mut self, path: &mut Path, at: At, values: Vec<Term>) -> Result<(), Unsupported> {
         let context = self.contexts[path.context as usize];
+        let ends_all = path.thread.index() == 0 && context.caller.is_none();
+        if !ends_all && !self.leave_stack(path, at, &[path.context]) {
+            return Ok(());
+        }
         let Some((outer, block, index)) = context.caller else {
             let result = values.first().copied();
             self.end_thread(path, at, result);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub mod features;
 pub mod random;
 
 use selvedge_impact::build::{Unsupported, build};

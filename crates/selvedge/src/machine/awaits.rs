@@ -113,7 +113,7 @@ impl Awaits {
 }
 
 /// Whether an access could be what a loop looks at.
-fn is_look(access: &Access) -> bool {
+pub(crate) fn is_look(access: &Access) -> bool {
     let plain = access.until.is_none() && access.speculative.is_none() && !access.confirms;
     plain && access.purpose == Purpose::Data && access.reads() && access.order.is_atomic()
 }

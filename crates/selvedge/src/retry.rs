@@ -1,0 +1,357 @@
+//! Loops that try an exchange again, written by hand, as confirmation loops.
+//!
+//! Stacks, queues and counters without locks load a value, compute a new one and exchange the two, until nobody comes in
+//! between:
+//!
+//! ```text
+//! let mut old = top.load(Relaxed);                        loop {
+//! loop {                                                      let old = top.load(Relaxed);
+//!     node.next.store(old, Relaxed);                          node.next.store(old, Relaxed);
+//!     match top.compare_exchange(old, node, ..) {             if top.compare_exchange(old, node, ..).is_ok() {
+//!         Ok(_) => break,                                         break;
+//!         Err(now) => old = now,                              }
+//!     }                                                   }
+//! }
+//! ```
+//!
+//! As in `update.rs`, the load can be *speculative* and the exchange *confirm* it (TruSt with awaits, section 3.3), so that
+//! an attempt that fails is no execution of its own, if such an attempt leaves no trace. Here nobody says that it does not,
+//! and where an attempt starts: that is found out from what threads do.
+//!
+//! **Learning.** When an exchange fails for the first time, the steps of its thread are looked at. If the thread has loaded
+//! the value that the exchange expects, and has since then only loaded, or stored to objects of its own, then both places
+//! are noted, and the exploration starts again. If the thread is now at an operation at which it has been before in this
+//! attempt (the load, or something that comes before it), a new attempt begins there: the loop goes *back*. So it does if it
+//! performs the same load at another place. If not, what the exchange has found is taken for what the load would have found:
+//! the attempt goes on *with that*.
+//!
+//! **What has to hold.** Let G be an execution in which an attempt loads v and its exchange finds u. A loop that goes back
+//! does, without the attempt, the same in the same way if the attempt has changed nothing that matters, and G without the
+//! attempt is an execution: only reads, and stores that nobody else has seen, are taken away. In a loop that goes on with u,
+//! the load reads u in the place of the exchange; it must not have a stronger order than the exchange has when it fails, since
+//! it would see more. In both, *nothing that matters* means: when the thread comes to the exchange again, it has performed
+//! the same operations, and is in the same state, as if it had never made the attempt.
+//!
+//! **Looking.** So whenever a thread comes to such an exchange, what it would have done in an attempt that fails before that
+//! is tried out (`machine/retries.rs`): everything is run again, but when the thread is to begin the attempt, it is told an
+//! older value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
+//! Operations, stack (registers included), memory of the model and counts of objects must be what they are in the
+//! execution. If not, the place is given up, and the exploration starts again without it. What an attempt that fails has
+//! stored to atomics of the thread's own, the one that was made must store again before it looks at it.
+//!
+//! Often something is left on the stack that does not matter: what the exchange has found, in a place that nobody looks at
+//! again. So there is a second way to show that nothing is left that matters. If the exchange then succeeds, the thread comes
+//! to the same operation in the same state as without the attempt that has failed; and if *two* attempts fail, what is left
+//! is what is left after one of them. Then that is so after any number of them, by induction.
+//!
+//! All attempts that could fail are looked at. Writes of the location are ordered by program order and reads-from (the
+//! engine insists on it), so an execution in which the load reads u, or in which a loop that has gone back reads u, has v
+//! and all values between the two before that, and it is explored if the treatment is right up to there: take the first
+//! attempt that is not. What was looked at once is not looked at again if the thread has been told the same, by threads that
+//! have been told the same, and the same values are there.
+//!
+//! If with some values the loop ends without an exchange (an empty stack), or comes to another one (a queue whose end has
+//! to be helped along), then the load is speculative only with those with which the next operation is on the way to the
+//! exchange; that is tried out too. If that does not tell either, the place is given up.
+//!
+//! **What goes wrong.** An attempt that fails may go wrong where one that succeeds does not: it looks at a node that somebody
+//! else has taken and freed meanwhile. So on the way to the exchange there may be no plain access but to objects of the
+//! thread's own; nothing may be loaded from a block that is freed in some execution before all other threads have been
+//! joined; and attempts that are tried out must not panic. Otherwise the place is given up.
+//!
+//! What is not seen is what is not seen of loops that spin (`spin.rs`): changes of statics of `std`'s types and of
+//! thread-local variables of `std`. As everywhere, what threads do must not depend on these.
+
+use crate::blocks::BlockId;
+use crate::machine::awaits::is_look;
+use crate::runtime::At;
+use rustc_hash::{FxHashMap, FxHashSet};
+use selvedge_ir::{CmpOp, Order, Speculation};
+use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, truncate};
+
+/// What is known of loops that try again.
+#[derive(Default)]
+pub(crate) struct Retries {
+    loads: FxHashMap<At, Load>,
+    exchanges: FxHashMap<At, Exchange>,
+    /// Which exchanges there are of a word.
+    words: FxHashMap<Addr, FxHashSet<At>>,
+    /// Blocks that threads look into on the way to an exchange.
+    looked_into: FxHashMap<BlockId, FxHashSet<At>>,
+    /// Whether they are looked for.
+    pub on: bool,
+    /// What is not treated as it could be, and why.
+    notes: Vec<String>,
+}
+
+/// A load with which an attempt begins.
+#[derive(Default)]
+struct Load {
+    speculates: Speculates,
+    /// Where the thread comes by on its way to the exchange, the exchange included.
+    way: FxHashSet<At>,
+}
+
+/// With which values a load is speculative.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Speculates {
+    #[default]
+    Always,
+    /// With those with which the next operation is on the way to the exchange.
+    Sometimes,
+    Never,
+}
+
+/// An exchange that is tried again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Exchange {
+    /// Where the value was loaded that it expects.
+    pub load: At,
+    pub then: Then,
+    given_up: GivenUp,
+}
+
+/// What a loop does when its exchange has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Then {
+    /// It goes on with what the exchange has found.
+    GoesOn,
+    /// It goes back to an operation.
+    Back(At),
+    /// It loads again, but elsewhere.
+    LoadsElsewhere,
+}
+
+/// Whether an exchange is treated like any other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GivenUp {
+    No,
+    /// The engine cannot make use of it. It may be able to when it knows more of what is done with the same word.
+    ForNow,
+    Yes,
+}
+
+/// Why an exchange is given up for now.
+const NOT_NOW: &str = "what else is done with the word does not allow to take them together";
+
+/// A speculative load of a thread that it has not confirmed yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    addr: Addr,
+    size: u8,
+    value: u64,
+    load: At,
+    /// Whether something has been performed since.
+    moved: bool,
+}
+
+/// What a thread stands at.
+pub(crate) enum Standing {
+    /// An operation, with its marks.
+    Op(Op),
+    /// Something that was not expected: the exploration has to start again.
+    Unexpected,
+}
+
+impl Retries {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.exchanges.is_empty()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.loads.clear();
+        self.exchanges.clear();
+        self.words.clear();
+        self.looked_into.clear();
+        self.notes.clear();
+    }
+
+    /// What is not treated as it could be, and why.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Whether something is known of an exchange.
+    pub fn knows(&self, at: At) -> bool {
+        self.exchanges.contains_key(at)
+    }
+
+    /// The loop that an exchange ends an attempt of.
+    pub fn exchange(&self, at: At) -> Option<Exchange> {
+        self.exchanges.get(at).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
+    }
+
+    /// A loop was found.
+    pub fn learn(&mut self, at: At, (load, then): (At, Then), way: impl IntoIterator<Item = At>) {
+        for exchange in self.exchanges.values_mut().filter(|exchange| exchange.given_up == GivenUp::ForNow) {
+            exchange.given_up = GivenUp::No;
+        }
+        self.notes.retain(|note| !note.ends_with(NOT_NOW));
+        self.exchanges.insert(at, Exchange { load, then, given_up: GivenUp::No });
+        self.loads.entry(load).or_default().way.extend(way);
+    }
+
+    /// The engine cannot make use of what is known of exchanges of a word; whether there are any.
+    pub fn give_up_word(&mut self, addr: Addr) -> bool {
+        let places = self.words.remove(&addr).unwrap_or_default();
+        for at in &places {
+            self.give_up(at, GivenUp::ForNow);
+        }
+        !places.is_empty()
+    }
+
+    /// A thread looks into a block on the way to an exchange.
+    pub fn looks_into(&mut self, block: BlockId, at: At) {
+        self.looked_into.entry(block).or_default().insert(at);
+    }
+
+    /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
+    /// into one that was freed. Whether there are any.
+    pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
+        let places: FxHashSet<At> = self
+            .looked_into
+            .iter()
+            .filter(|(block, _)| freed.contains(block))
+            .flat_map(|(_, at)| at)
+            .copied()
+            .collect();
+        let mut any = false;
+        for at in places {
+            any |= self.exchange(at).is_some();
+            self.give_up(at, GivenUp::Yes);
+        }
+        any
+    }
+
+    /// An attempt that fails leaves a trace, or may go wrong.
+    pub fn leaves_trace(&mut self, at: At) {
+        self.give_up(at, GivenUp::Yes);
+    }
+
+    fn give_up(&mut self, at: At, given_up: GivenUp) {
+        let Some(exchange) = self.exchanges.get_mut(at).filter(|exchange| exchange.given_up == GivenUp::No) else {
+            return;
+        };
+        exchange.given_up = given_up;
+        let (file, line, column) = (at.file(), at.line(), at.column());
+        let why = if given_up == GivenUp::ForNow { NOT_NOW } else { "one that fails leaves a trace, or may go wrong" };
+        self.notes.push(format!("attempts of the exchange at {file}:{line}:{column} are explored one by one: {why}"));
+    }
+
+    /// Whether attempts may begin with a load at a place.
+    pub fn is_load(&self, at: At) -> bool {
+        self.loads.contains_key(at)
+    }
+
+    /// Whether a place is on the way from a load to an exchange.
+    pub fn is_on_way(&self, load: At, at: At) -> bool {
+        self.loads.get(load).is_some_and(|load| load.way.contains(at))
+    }
+
+    /// A thread comes to an operation; `own` says whether that is a store to an object of its own.
+    pub fn comes_to(&mut self, open: &mut Option<Open>, op: Op, at: At, own: bool) -> Standing {
+        if !self.on {
+            return Standing::Op(op);
+        }
+        if let Some(speculation) = open {
+            let sometimes = self.loads.get(speculation.load).map(|load| load.speculates) == Some(Speculates::Sometimes);
+            if sometimes && !speculation.moved && !self.is_on_way(speculation.load, at) {
+                *open = None;
+            } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
+                *open = None;
+                return Standing::Op(marked);
+            } else if own || matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) {
+                speculation.moved = true;
+            } else {
+                let load = speculation.load;
+                *open = None;
+                self.is_irregular(load);
+                return Standing::Unexpected;
+            }
+        }
+        Standing::Op(self.speculates(op, at))
+    }
+
+    /// An exchange that confirms a speculative load.
+    fn confirms(&mut self, open: &Open, op: &Op, at: At) -> Option<Op> {
+        let Op::Access(access @ Access { kind: AccessKind::Cas { expected, .. }, .. }) = op else { return None };
+        let loop_ = self.exchange(at)?;
+        let expected = truncate(*expected, access.size);
+        let same = (access.addr, access.size, expected) == (open.addr, open.size, open.value);
+        if !same || loop_.load != open.load {
+            return None;
+        }
+        self.words.entry(access.addr).or_default().insert(at);
+        let until = Some(Cond { retry: true, ..Cond::new(CmpOp::Eq, expected) });
+        Some(Op::Access(Access { until, confirms: true, spins: false, ..*access }))
+    }
+
+    /// A load that an attempt may begin with.
+    fn speculates(&self, op: Op, at: At) -> Op {
+        let Op::Access(access @ Access { kind: AccessKind::Load, spins: false, .. }) = op else { return op };
+        let confirmed =
+            |load: &&Load| load.way.iter().any(|way| self.exchange(way).is_some_and(|other| other.load == at));
+        let speculates = self.loads.get(at).filter(confirmed).map_or(Speculates::Never, |load| load.speculates);
+        let speculative = match speculates {
+            Speculates::Never => return op,
+            Speculates::Always => Speculation::Always,
+            Speculates::Sometimes => Speculation::IfNext,
+        };
+        if is_look(&access) { Op::Access(Access { speculative: Some(speculative), ..access }) } else { op }
+    }
+
+    /// A thread was told the outcome of an operation.
+    pub fn performed(&self, open: &mut Option<Open>, op: &Op, at: At, outcome: Outcome) {
+        let Op::Access(access) = op else { return };
+        if access.speculative.is_some() && self.loads.contains_key(at) {
+            let Access { addr, size, .. } = *access;
+            *open = Some(Open { addr, size, value: outcome, load: at, moved: false });
+        }
+    }
+
+    /// When a confirmation is tried out that fails: what is taken for what the load would have found.
+    pub fn goes_on_with(&self, access: &Access, at: At, value: u64) -> Option<Open> {
+        let load = self.exchange(at)?.load;
+        Some(Open { addr: access.addr, size: access.size, value, load, moved: false })
+    }
+
+    /// A thread has ended; whether that was not expected.
+    pub fn ends(&mut self, open: Option<Open>) -> bool {
+        let Some(open) = open.filter(|_| self.on) else { return false };
+        let sometimes = self.loads.get(open.load).map(|load| load.speculates) == Some(Speculates::Sometimes);
+        let unexpected = !sometimes || open.moved;
+        if unexpected {
+            self.is_irregular(open.load);
+        }
+        unexpected
+    }
+
+    /// A thread does not come from a load to the exchange.
+    fn is_irregular(&mut self, load: At) {
+        let Some(known) = self.loads.get_mut(load) else { return };
+        known.speculates = match known.speculates {
+            Speculates::Always => Speculates::Sometimes,
+            _ => Speculates::Never,
+        };
+        if known.speculates == Speculates::Never {
+            self.notes.push(format!(
+                "attempts that begin with the load at {}:{}:{} are explored one by one: what it finds does not tell whether \
+                 an exchange will follow",
+                load.file(),
+                load.line(),
+                load.column()
+            ));
+        }
+    }
+}
+
+/// Whether a load may take the place of a failed exchange: it must not see more.
+pub(crate) fn sees_no_more(load: Order, failure: Order) -> bool {
+    match load {
+        Order::Relaxed => true,
+        Order::Acquire => matches!(failure, Order::Acquire | Order::SeqCst),
+        _ => failure == load,
+    }
+}
