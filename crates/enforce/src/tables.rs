@@ -39,10 +39,10 @@ pub fn tables(plan: &Plan, art: &PublishedArt) -> String {
     for (name, value) in defines {
         let _ = writeln!(out, "#define {name} {value}");
     }
-    let main = art.threads.iter().position(|thread| thread.start == Start::Main).map(ThreadId::new);
+    // As `threads.c` numbers them: the main thread is -1 as a creator, and nobody, -2, creates it.
     let starts = art.threads.iter().map(|one| match one.start {
-        Start::Main => "{-1, 0}".to_owned(),
-        Start::Created(n) => format!("{{{}, {n}}}", thread(main)),
+        Start::Main => "{-2, 0}".to_owned(),
+        Start::Created(n) => format!("{{-1, {n}}}"),
         Start::CreatedBy(by, n) => format!("{{{}, {n}}}", thread(Some(by))),
     });
     array(&mut out, "struct start", "starts", starts);

@@ -55,10 +55,14 @@ impl Clocks {
     }
 
     /// Makes room for threads with numbers below `threads`.
+    #[inline]
     pub fn widen(&mut self, threads: usize) {
-        if threads <= self.width {
-            return;
+        if threads > self.width {
+            self.grow(threads);
         }
+    }
+
+    fn grow(&mut self, threads: usize) {
         let width = threads.next_power_of_two().max(NARROW);
         if let Some(count) = self.rows.len().checked_div(self.width) {
             let mut rows = vec![0; count * width];

@@ -131,6 +131,8 @@ pub struct Event {
     pub executed: u32,
     /// How long the list of in-place changes was when it was added.
     pub changes: u32,
+    /// A number for what it does and all that comes before it in program order and reads-from (`past.rs`).
+    pub past: u64,
 }
 
 impl Event {

@@ -100,6 +100,7 @@ pub struct Storage {
     names: Vec<EventId>,
     waiting: Vec<EventId>,
     habits: Vec<Habits>,
+    waits: FxHashMap<(u64, u64), bool>,
 }
 
 impl Storage {
@@ -129,6 +130,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     waiting: Vec<EventId>,
     /// What is known of locations over all graphs.
     habits: Vec<Habits>,
+    /// Whether threads spin, by what has happened before and by the write that they look at.
+    waits: FxHashMap<(u64, u64), bool>,
     /// What is known of composite awaits.
     composites: Composites,
     /// What was explored counts no longer.
@@ -164,7 +167,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         full: Option<&'a mut OnFull<'f>>,
         storage: Storage,
     ) -> Explorer<'a, 's, 'f, M, Mo> {
-        let Storage { mut spare, frames: mut empty, steps, places, locations, scratch, names, waiting, habits } =
+        let Storage { mut spare, frames: mut empty, steps, places, locations, scratch, names, waiting, habits, waits } =
             storage;
         empty.push(spare.pop().unwrap_or_default());
         Explorer {
@@ -179,6 +182,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             names,
             waiting,
             habits,
+            waits,
             composites: Composites::default(),
             restart: false,
             restarts: 0,
@@ -192,7 +196,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// The end: what is left for the next exploration.
     pub(crate) fn into_storage(self) -> Storage {
-        let Explorer { runner, mut frames, mut spare, mut locations, scratch, names, waiting, mut habits, .. } = self;
+        let Explorer { runner, mut frames, mut spare, mut locations, scratch, names, waiting, .. } = self;
+        let (mut habits, mut waits) = (self.habits, self.waits);
         spare.append(&mut frames);
         spare.truncate(Storage::FRAMES);
         for frame in &mut spare {
@@ -201,8 +206,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         }
         locations.clear();
         habits.clear();
+        waits.clear();
         let (steps, places) = runner.into_storage();
-        Storage { spare, frames, steps, places, locations, scratch, names, waiting, habits }
+        Storage { spare, frames, steps, places, locations, scratch, names, waiting, habits, waits }
     }
 
     fn frame(&mut self) -> &mut Frame {

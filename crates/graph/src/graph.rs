@@ -6,6 +6,7 @@
 
 use crate::clocks::{self, Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
+use crate::past;
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
@@ -108,6 +109,7 @@ impl Graph {
     }
 
     /// Thread numbers in use are below this.
+    #[inline]
     pub fn thread_limit(&self) -> usize {
         self.threads.len()
     }
@@ -119,6 +121,7 @@ impl Graph {
     }
 
     /// The event that created a thread.
+    #[inline]
     pub fn birth(&self, thread: ThreadId) -> Option<EventId> {
         self.births.get(thread.index()).copied().filter(|birth| birth.is_event())
     }
@@ -200,6 +203,7 @@ impl Graph {
     }
 
     /// The exclusive write that reads from a write (or from the initial value), if there is one.
+    #[inline]
     pub fn successor_rmw(&self, loc: LocId, position: u32) -> Option<EventId> {
         let next = *self.locations[loc.index()].co.get(position as usize)?;
         let event = self.event(next);
@@ -207,6 +211,7 @@ impl Graph {
     }
 
     /// Whether some event accesses a location.
+    #[inline]
     pub fn knows(&self, loc: LocId) -> bool {
         self.locations.get(loc.index()).is_some_and(|location| !location.is_unused())
     }
@@ -224,6 +229,7 @@ impl Graph {
 
     /// Adds an event. A write is placed last in coherence order, a read reads from `event.rf`. The caller computes
     /// `index`, `pred`, `executed` and `changes` by [`Graph::draft`].
+    #[inline]
     pub fn add(&mut self, mut event: Event) -> EventId {
         let e = EventId::new(self.events.len());
         match event.kind {
@@ -247,10 +253,11 @@ impl Graph {
     }
 
     /// An event of a thread that has all but its own data filled in.
+    #[inline]
     pub fn draft(&mut self, thread: ThreadId, kind: Kind) -> Event {
         self.widen(thread.index() + 1);
         let index = self.threads[thread.index()].len() as u32 + 1;
-        let pred = self.last(thread).or(self.birth(thread)).unwrap_or(NONE);
+        let pred = self.before_next(thread);
         Event {
             thread,
             index,
@@ -276,9 +283,11 @@ impl Graph {
             pred,
             executed: self.executed.len() as u32,
             changes: self.changes.len() as u32,
+            past: 0,
         }
     }
 
+    #[inline]
     fn widen(&mut self, threads: usize) {
         if self.threads.len() < threads {
             self.threads.resize_with(threads, Vec::new);
@@ -288,6 +297,7 @@ impl Graph {
     }
 
     /// Computes an event's clocks (again).
+    #[inline]
     fn refresh(&mut self, e: EventId) {
         let event = self.events[e.index()];
         let last = match event.kind {
@@ -297,6 +307,13 @@ impl Graph {
         };
         let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
         self.clocks.compute(e, &event, last, source);
+        self.events[e.index()].past = past::of(self, &event, last);
+    }
+
+    /// What comes before the next event of a thread: its last one, or its creation.
+    #[inline]
+    pub fn before_next(&self, thread: ThreadId) -> EventId {
+        self.last(thread).or(self.birth(thread)).unwrap_or(NONE)
     }
 
     /// The signal or broadcast that woke a thread which reads this: the first write of all that it follows from that has
@@ -317,6 +334,7 @@ impl Graph {
         let event = &mut self.events[write.index()];
         event.value = value;
         event.choice = choice as u32;
+        self.refresh(write);
     }
 
     /// Makes a read that nothing follows read from another write.
@@ -360,11 +378,13 @@ impl Graph {
     }
 
     /// Says whether a read is speculative.
+    #[inline]
     pub fn set_speculative(&mut self, read: EventId, speculative: bool) {
         self.events[read.index()].speculative = speculative;
     }
 
     /// The flags of an event that depend on what it reads.
+    #[inline]
     pub fn set_flags(&mut self, e: EventId, exclusive: bool, blocked: bool, order: Order) {
         let event = &mut self.events[e.index()];
         event.exclusive = exclusive;
@@ -380,6 +400,7 @@ impl Graph {
     /// The number that a `Choose` chooses.
     pub fn set_choice(&mut self, e: EventId, choice: u64) {
         self.events[e.index()].value = choice;
+        self.refresh(e);
     }
 
     /// What becomes of a composite await, and numbers that go with it.

@@ -5,6 +5,7 @@
 //! | `event.rs` | events (Definition 1) |
 //! | `graph.rs` | execution graphs (Definition 2) |
 //! | `clocks.rs` | program order, reads-from and happens-before as vector clocks |
+//! | `past.rs` | numbers for what threads have done and learned |
 //! | `models/` | SC, TSO, RA, RC11 |
 //! | `axioms.rs` | the same as axioms over whole graphs, and other invariants; for tests |
 //! | `request.rs` | what threads ask for, as accesses to one location |
@@ -29,6 +30,7 @@ mod joint;
 pub mod linear;
 pub mod models;
 pub mod parallel;
+mod past;
 pub mod race;
 mod rank;
 pub mod request;

@@ -67,6 +67,7 @@ pub fn is_condition(addr: Addr) -> bool {
 
 impl Request {
     /// The access that an Op is, if it is one.
+    #[inline]
     pub fn of(thread: ThreadId, op: &Op) -> Option<Request> {
         let waiting = 1u64 << (thread.index() % MAX_WAITING);
         let woken = waiting << MAX_WAITING;
@@ -123,6 +124,7 @@ impl Request {
     }
 
     /// Whether it is about a condition variable.
+    #[inline]
     pub fn is_condition(&self) -> bool {
         self.role != Role::Memory
     }
@@ -188,6 +190,7 @@ pub fn was_woken(thread: ThreadId, value: u64) -> bool {
 }
 
 /// What a thread is told that has found `old`.
+#[inline]
 pub fn outcome(role: Role, thread: ThreadId, old: u64) -> Outcome {
     match role {
         Role::Memory => old,

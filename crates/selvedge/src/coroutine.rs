@@ -11,18 +11,53 @@
 #![allow(unsafe_code)]
 
 use crate::overflow::{self, Ended, Guarded};
-use crate::runtime::{self, Here, Pending, SUSPENDED, Yielded};
+use crate::runtime::{self, Here, Pending, Yielded};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 
 /// Only what is used of a stack takes memory.
 const STACK: usize = 1 << 20;
 /// No page is larger.
 const GUARD: usize = 1 << 16;
+
+/// Frames of the engine below the one that resumes a thread take less than this.
+const RESUMED: usize = 2048;
+
+/// How far below an operation that a thread waits with, or below the address that it yields with, its stack is in use while
+/// it is suspended: the frames of `runtime::suspend` and its callees are there, and registers that are saved.
+///
+/// It depends on how this library was compiled, so it is measured, on a stack on which nothing was written before. A word
+/// that is saved may be zero, and copies that compilers make of functions may differ a bit: there is room for that.
+pub(crate) fn suspended() -> usize {
+    static MEASURED: OnceLock<usize> = OnceLock::new();
+    *MEASURED.get_or_init(|| (measure() + 256).next_multiple_of(64))
+}
+
+fn measure() -> usize {
+    let stack = DefaultStack::new(STACK).expect("a stack can be mapped");
+    let limit = stack.limit().get() + GUARD;
+    let mut coroutine: Coroutine<Outcome, Yielded, (), DefaultStack> =
+        Coroutine::with_stack(stack, |yielder, _| runtime::suspend_twice(yielder));
+    let mut deepest = 0;
+    loop {
+        let result = coroutine.resume(0);
+        runtime::set_here(None);
+        let low = match result {
+            CoroutineResult::Yield(Yielded::Op(pending)) => pending.addr(),
+            CoroutineResult::Yield(Yielded::Yields { low, .. }) => low,
+            CoroutineResult::Yield(_) | CoroutineResult::Return(()) => return deepest,
+        };
+        // SAFETY: these are words of the coroutine's stack, which is mapped; nobody runs on it.
+        let word = |at: &usize| unsafe { std::ptr::with_exposed_provenance::<u64>(*at).read_volatile() };
+        let used = (limit.max(low.saturating_sub(1 << 15)) & !7..low & !7).step_by(8).find(|at| word(at) != 0);
+        deepest = deepest.max(used.map_or(0, |at| low - at));
+    }
+}
 
 /// A thread that runs.
 pub(crate) struct Strand {
@@ -56,16 +91,21 @@ impl Strand {
         self.pending.addr()
     }
 
+    /// The stack of a suspended thread, from a bit below an address to its end.
+    fn words(&self, low: usize) -> &[u64] {
+        let from = low.saturating_sub(suspended()).max(self.limit) & !7;
+        let stack = std::ptr::with_exposed_provenance::<u64>(from);
+        // SAFETY: these are words of the coroutine's stack, which is mapped and has no references into it that are used
+        // while it is suspended; it is not resumed while this is borrowed. Words that nobody has written are zero: the stack
+        // was cleared before.
+        unsafe { std::slice::from_raw_parts(stack, (self.base - from) / 8) }
+    }
+
     /// The contents of the stack of a suspended thread, from a bit below an address to its end.
     ///
     /// Where the thread was resumed from is part of it, on the stack of the engine: such pointers are left out.
     pub fn image(&self, low: usize, engine: &Range<usize>) -> Vec<u64> {
-        let from = low.saturating_sub(SUSPENDED).max(self.limit) & !7;
-        let count = (self.base - from) / 8;
-        let stack = std::ptr::with_exposed_provenance::<u64>(from);
-        // SAFETY: these are words of the coroutine's stack, which is mapped and has no references into it that are used
-        // while it is suspended. Words that nobody has written are zero: the stack was cleared before.
-        let mut words = unsafe { std::slice::from_raw_parts(stack, count) }.to_vec();
+        let mut words = self.words(low).to_vec();
         let size = engine.end.saturating_sub(engine.start) as u64;
         for word in &mut words {
             *word = if word.wrapping_sub(engine.start as u64) < size { 0 } else { *word };
@@ -73,9 +113,25 @@ impl Strand {
         words
     }
 
+    /// The same with all pointers.
+    pub fn copy_to(&self, low: usize, copy: &mut Vec<u64>) {
+        copy.clear();
+        copy.extend_from_slice(self.words(low));
+    }
+
+    /// Whether the stack is as it was when it was copied, but for where the thread was resumed from.
+    pub fn is_as_before(&self, low: usize, before: &[u64], engine: &Range<usize>) -> bool {
+        let now = self.words(low);
+        let is_link = |word: u64| engine.contains(&(word as usize));
+        let same = |old: &[u64], new: &[u64]| {
+            old == new || old.iter().zip(new).all(|(&old, &new)| old == new || is_link(old) && is_link(new))
+        };
+        before.len() == now.len() && before.chunks(8).zip(now.chunks(8)).all(|(old, new)| same(old, new))
+    }
+
     /// How much of the stack an image from there takes.
     pub fn depth(&self, low: usize) -> usize {
-        self.base - low.saturating_sub(SUSPENDED).max(self.limit)
+        self.base - low.saturating_sub(suspended()).max(self.limit)
     }
 
     /// Clears that much of the stack of a thread that has not started.
@@ -128,6 +184,7 @@ impl Pool {
     /// The stacks that models before this one have left.
     pub fn new() -> Pool {
         overflow::install();
+        runtime::frames_are_deep(suspended() > 1024);
         Pool { stacks: LEFT.take(), clears: 0, engine: 0 }
     }
 
@@ -165,7 +222,7 @@ impl Pool {
 
     /// The part of the stack of the engine's own thread in which threads are resumed, if it starts here.
     pub fn engine(&self, top: usize) -> Range<usize> {
-        self.engine.saturating_sub(SUSPENDED)..top
+        self.engine.saturating_sub(RESUMED)..top
     }
 
     /// Runs a thread until it suspends itself or ends.
@@ -217,5 +274,17 @@ impl Pool {
     fn take_back(&mut self, strand: &mut Strand) {
         strand.pending = std::ptr::null();
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_an_operation_is_measured() {
+        let size = suspended();
+        assert!(size > 256, "something is always saved: {size}");
+        assert!(size < 1 << 14, "frames of the library are not that large: {size}");
     }
 }

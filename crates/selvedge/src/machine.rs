@@ -17,6 +17,7 @@ use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::spin::Spin;
+use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
@@ -71,6 +72,13 @@ pub(crate) struct RustMachine {
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
     /// What threads were found to do that may spin, by what they have been told before.
     looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
+    /// A thread that was told a value to see what it does, and has gone on: if it is really told that next, it has been
+    /// there before.
+    ahead: Option<Ahead>,
+    /// A stack before a look.
+    image: Vec<u64>,
+    /// What threads have been told.
+    told: Vec<u64>,
     /// What is known of loops that try again.
     tries: retries::Tries,
 }
@@ -116,6 +124,9 @@ impl RustMachine {
             marks,
             tried: FxHashMap::default(),
             looks: FxHashMap::default(),
+            ahead: None,
+            image: Vec::new(),
+            told: Vec::new(),
             tries: retries::Tries::default(),
         }
     }
@@ -195,7 +206,8 @@ impl RustMachine {
             // In a run that is repeated, it may have performed others since.
             let last = pending.take().filter(|_| !repeats);
             let new = last.is_some_and(|(op, at)| runtime::shared(|shared| shared.awaits.note(&op, at)));
-            if new || runtime::shared(|shared| shared.must_clear(size)) {
+            // Both at once: either lets everything start again.
+            if runtime::shared(|shared| shared.must_clear(size)) || new {
                 runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
@@ -214,6 +226,11 @@ impl RustMachine {
     /// Runs a thread to its next Op, for the first time with these outcomes.
     fn advance(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
         let came = self.go(thread, outcome, false);
+        self.arrive(thread, came)
+    }
+
+    /// Notes where a thread has come to.
+    fn arrive(&mut self, thread: ThreadId, came: Came) -> Result<(), Stop> {
         self.take_met(thread);
         let state = &mut self.states[thread.index()];
         if runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
@@ -291,6 +308,7 @@ impl RustMachine {
         self.abandon();
         self.begin();
         self.stale = false;
+        self.ahead = None;
         runtime::shared(|shared| {
             shared.script.steps = std::mem::take(&mut self.steps);
             (shared.script.next, shared.script.end) = (0, self.made);
@@ -436,18 +454,24 @@ impl Machine for RustMachine {
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
         let op = self.state(thread).op;
-        if self.stale {
+        let now = self.memory.now();
+        let ahead = self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now));
+        if ahead.is_some() {
+            self.stale = false;
+        } else if self.stale {
             self.run_again()?;
             self.check(thread, &op)?;
         }
         self.save(thread);
         self.steps.truncate(self.made);
-        let now = self.memory.now();
         let at = self.state(thread).at;
         self.steps.push(Step { thread, op, outcome, now, at });
         self.made += 1;
         self.set_time(now);
-        let mut own = self.advance(thread, outcome);
+        let mut own = match ahead {
+            Some(ahead) => self.arrive(thread, ahead.came),
+            None => self.advance(thread, outcome),
+        };
         if own.is_ok()
             && let Some(at) = at
             && runtime::shared(|shared| shared.retries.on)

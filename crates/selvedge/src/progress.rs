@@ -3,6 +3,7 @@
 use selvedge_machine::session::Observer;
 use selvedge_machine::verdict::Progress;
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Shows a line now and then.
@@ -19,7 +20,10 @@ const EVERY: Duration = Duration::from_millis(200);
 impl Line {
     /// A line that is not shown yet.
     pub fn new() -> Line {
-        let watched = is_watched(std::env::var_os("CI").is_some(), std::io::stderr().is_terminal());
+        // It is the same for all models of a process, and to ask takes as long as a small one.
+        static WATCHED: OnceLock<bool> = OnceLock::new();
+        let look = || is_watched(std::env::var_os("CI").is_some(), std::io::stderr().is_terminal());
+        let watched = *WATCHED.get_or_init(look);
         let out = watched.then(|| Box::new(std::io::stderr()) as Box<dyn Write>);
         Line { started: Instant::now(), shown: None, out }
     }

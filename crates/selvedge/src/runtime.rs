@@ -71,8 +71,12 @@ thread_local! {
     static ASIDE: Cell<u64> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
     static UPDATING: Cell<bool> = const { Cell::new(false) };
+    /// Whether the library was not optimised, and its frames are large.
+    static DEEP: Cell<bool> = const { Cell::new(false) };
     /// Whether operations need more than usual: some thread has operations that were put off, or some spins.
     static UNUSUAL: Cell<bool> = const { Cell::new(false) };
+    /// Whether some thread has operations that were put off.
+    static DEFERS: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -217,7 +221,9 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
 #[cold]
 #[inline(never)]
 fn perform_unusually(op: Op, at: At) -> Outcome {
-    perform_deferred();
+    if DEFERS.get() {
+        perform_deferred();
+    }
     let op = marked(op, at);
     let outcome = match from_script(&op) {
         Some(outcome) => outcome,
@@ -265,6 +271,8 @@ pub(crate) fn repeats(repeats: bool) {
     REPEATS.set(repeats);
 }
 
+/// Never inlined, so that what is below the operation on the stack is always of the same size (`coroutine::suspended`).
+#[inline(never)]
 fn suspend_pending(op: Op, at: At) -> Outcome {
     let pending = Pending { op, at };
     suspend(Yielded::Op(&raw const pending))
@@ -285,12 +293,14 @@ pub(crate) fn perform_deferred() {
 fn defer(op: Op, at: At) {
     let thread = current().expect("operations are put off inside models only");
     UNUSUAL.set(true);
+    DEFERS.set(true);
     shared(|shared| shared.per_thread(thread).deferred.push(Deferred { op, at }));
 }
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
     UNUSUAL.set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty()));
+    DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
     ASIDE.set(0);
@@ -439,7 +449,27 @@ pub(crate) fn tidy() {
 /// Clears the stack where the frames of what is called next will be.
 #[inline(never)]
 fn scrub() {
-    std::hint::black_box(&mut [0u64; 2 * SUSPENDED / 8]);
+    if DEEP.get() {
+        scrub_deep();
+    } else {
+        scrub_flat();
+    }
+}
+
+/// Enough for frames that are not optimised.
+#[inline(never)]
+fn scrub_deep() {
+    std::hint::black_box(&mut [0u64; 512]);
+}
+
+#[inline(never)]
+fn scrub_flat() {
+    std::hint::black_box(&mut [0u64; 160]);
+}
+
+/// Says how large the frames of the library are.
+pub(crate) fn frames_are_deep(deep: bool) {
+    DEEP.set(deep);
 }
 
 #[track_caller]
@@ -450,9 +480,14 @@ fn suspend_yielding(at: At) {
     suspend(Yielded::Yields { at, low });
 }
 
-/// Frames between an address in `suspend_yielding` and the place where the coroutine is suspended take less than this;
-/// registers are saved there.
-pub(crate) const SUSPENDED: usize = 2048;
+/// Suspends a coroutine in both ways in which threads are suspended that may spin.
+pub(crate) fn suspend_twice(yielder: &Yielder<Outcome, Yielded>) {
+    let here = Some(Here { thread: main_thread(), yielder });
+    set_here(here);
+    suspend_pending(Op::AtomicEnd, Location::caller());
+    set_here(here);
+    suspend_yielding(Location::caller());
+}
 
 #[track_caller]
 #[inline]

@@ -392,7 +392,8 @@ impl Shared {
         if size <= self.spins {
             return false;
         }
-        self.spins = size.next_power_of_two();
+        // Threads are suspended with operations a bit deeper than where they yield.
+        self.spins = (size + 384).next_power_of_two();
         self.restart = true;
         true
     }

@@ -38,6 +38,7 @@ int __selvedge_pthread_create(pthread_t *thread, const pthread_attr_t *attr, voi
   uint32_t number = atomic_fetch_add(&created, 1);
   if (!beginning || number >= MOST_THREADS)
     give_up("too many threads");
-  *beginning = (struct beginning){routine, arg, number, self->id, self->children++};
+  int creator = self == &selves[0] ? MAIN : self->id >= 0 ? self->id : STRANGER;
+  *beginning = (struct beginning){routine, arg, number, creator, self->children++};
   return pthread_create(thread, attr, run, beginning);
 }

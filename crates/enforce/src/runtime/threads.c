@@ -65,8 +65,10 @@ static _Noreturn void give_up(const char *message) {
   _exit(4);
 }
 
-/* A thread starts: the `nth` that the thread `creator` of the schedule creates; -1 creates the main thread, and whoever is
- * not in the schedule creates none that is. */
+/* A thread starts: the `nth` that the thread `creator` of the schedule creates. The main thread is creator MAIN, whether or not
+ * the schedule has it; nobody creates it, and who else is not in the schedule creates none that is. */
+enum { MAIN = -1, NOBODY = -2, STRANGER = -3 };
+
 static void prepare(struct self *me, uint32_t number, int creator, uint32_t nth) {
   const char *seed = getenv("SELVEDGE_SEED");
   me->random = (seed ? strtoull(seed, 0, 10) : 1) * 0x9e3779b97f4a7c15u + number * 0xbf58476d1ce4e5b9u + 1;
@@ -76,7 +78,7 @@ static void prepare(struct self *me, uint32_t number, int creator, uint32_t nth)
   me->busy = 1;
   me->now = NO_SECTION;
   for (int n = 0; n < THREADS; n++)
-    if (starts[n].creator == creator && starts[n].nth == nth && (number == 0 || creator >= 0))
+    if (starts[n].creator == creator && starts[n].nth == nth)
       me->id = n;
 #else
   (void)creator, (void)nth;
@@ -139,7 +141,7 @@ __attribute__((constructor(101))) static void begin(void) {
   cpu_set_t cpus;
   if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
     processors = CPU_COUNT(&cpus);
-  prepare(&selves[0], 0, -1, 0);
+  prepare(&selves[0], 0, NOBODY, 0);
   const char *limit = getenv("SELVEDGE_SECONDS");
   const char *inputs = getenv("SELVEDGE_NONDET");
   long long highest;

@@ -351,7 +351,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let Some(request) = Request::of(thread, machine.pending(thread)) else { return Err((true, None)) };
         let Some((value, write)) = self.newest_value(thread, &request) else { return Err((true, None)) };
-        let flags = self.flags(thread, &request, value);
+        // Only at first is the machine where the graph is.
+        let flags = match just_begun {
+            true => self.flags_after(thread, &request, self.graph().before_next(thread), (write, value)),
+            false => self.flags(thread, &request, value),
+        };
         if flags.blocked || flags.exclusive {
             return Err((!flags.blocked, Some(write)));
         }

@@ -21,7 +21,7 @@ use selvedge_machine::{Access, AccessKind, Machine, Op, Status, ThreadId};
 use smallvec::SmallVec;
 
 /// What the program does with a location, in any graph.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Habits {
     /// Some access to it is not atomic.
     pub plain: bool,
@@ -115,8 +115,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
     pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
-        let before = self.habits[loc.index()].treatment(self.options.reductions);
+        let habits = self.habits[loc.index()];
         change(&mut self.habits[loc.index()]);
+        if self.habits[loc.index()] == habits {
+            return;
+        }
+        let before = habits.treatment(self.options.reductions);
         let now = self.habits[loc.index()].treatment(self.options.reductions);
         if before == now {
             return;
@@ -190,8 +194,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         // A fault is found when it comes to the access.
-        let Some((value, _)) = self.newest_value(thread, &request) else { return false };
-        self.flags(thread, &request, value).blocked
+        let Some((value, write)) = self.newest_value(thread, &request) else { return false };
+        let pred = self.graph().before_next(thread);
+        self.flags_after(thread, &request, pred, (write, value)).blocked
     }
 
     /// The coherence-last value of what a thread asks for, and the write that it is from.

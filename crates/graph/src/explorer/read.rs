@@ -5,11 +5,14 @@ use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::models::Model;
 use crate::request::{Flags, Request};
-use crate::{backward, ending, race, request};
+use crate::{backward, ending, past, race, request};
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::session::Over;
 use selvedge_machine::{AccessKind, Fault, Machine, ThreadId};
+
+/// So much is remembered of what the machine says.
+const REMEMBERED: usize = 1 << 16;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an access, or the write of one whose read has been added (lines 11 to 24).
@@ -89,6 +92,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let draft = graph.draft(thread, Kind::Read);
         let e = graph.add(Event {
             loc,
+            value: graph.written(loc, rf),
             rf,
             base: rf,
             locked: request.reads() && !matches!(access.kind, AccessKind::Load),
@@ -117,7 +121,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let value = graph.written(loc, write);
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
             let stale = position < newest && self.options.reductions.stale && access.may_wait() && !error;
-            if stale && self.flags(thread, request, value).blocked {
+            if stale && self.flags_of(e, request, (write, value)).blocked {
                 continue;
             }
             let rival = self.rival(e, access, write);
@@ -132,7 +136,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 continue;
             }
             if position == newest {
-                self.reads_from(e, request, write);
+                // It may have been tried out with others.
+                if self.graph().event(e).rf != write {
+                    self.frame().graph.set_rf(e, write);
+                }
+                self.value_has_changed(e, request);
                 return self.has_read(e, request);
             }
             if !self.is_in_vain(e, request, write) && !self.leads_nowhere(e, write) {
@@ -183,11 +191,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// What the value that a read has got makes of it.
     pub(super) fn value_has_changed(&mut self, read: EventId, request: &Request) -> Flags {
-        let Event { loc, thread, value, .. } = *self.graph().event(read);
+        let Event { loc, thread, value, rf, .. } = *self.graph().event(read);
         let access = &request.access;
         let speculative =
             access.speculative.is_some() && self.speculates(loc) && self.is_speculative(thread, access, value);
-        let flags = self.flags(thread, request, value);
+        let flags = self.flags_of(read, request, (rf, value));
         let graph = &mut self.frame().graph;
         graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         graph.set_speculative(read, speculative);
@@ -199,6 +207,42 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut flags = request.flags(thread, value);
         if request.access.spins && !flags.blocked {
             flags.blocked = self.runner.machine.waits(thread, value);
+            flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
+        }
+        flags
+    }
+
+    /// What the value of a write makes of the newest event of a thread, a read.
+    fn flags_of(&mut self, read: EventId, request: &Request, (write, value): (EventId, u64)) -> Flags {
+        let Event { thread, pred, .. } = *self.graph().event(read);
+        self.flags_after(thread, request, pred, (write, value))
+    }
+
+    /// What the value of a write makes of a read that comes after an event of its thread. To ask the machine may be to run
+    /// everything again, so what it says is remembered (`past.rs`): it depends on what comes before the two, and on nothing else.
+    pub(super) fn flags_after(
+        &mut self,
+        thread: ThreadId,
+        request: &Request,
+        pred: EventId,
+        (write, value): (EventId, u64),
+    ) -> Flags {
+        let mut flags = request.flags(thread, value);
+        if request.access.spins && !flags.blocked {
+            let graph = self.graph();
+            let source = if write.is_event() { graph.event(write).past } else { value };
+            let key = (past::before_next(graph, thread, pred), source);
+            flags.blocked = match self.waits.get(&key) {
+                Some(&waits) => waits,
+                None => {
+                    let waits = self.runner.machine.waits(thread, value);
+                    if self.waits.len() == REMEMBERED {
+                        self.waits.clear();
+                    }
+                    self.waits.insert(key, waits);
+                    waits
+                }
+            };
             flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
         }
         flags

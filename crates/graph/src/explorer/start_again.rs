@@ -71,6 +71,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// The graph is full: attempts that have failed come to their end.
     pub(super) fn end_attempts(&mut self) -> Result<(), Over> {
+        if self.composites.attempts.last_reads.sites.is_empty() {
+            return Ok(());
+        }
         let failed = |thread: ThreadId| -> Option<EventId> {
             let last = self.graph().last(thread)?;
             let stands = self.runner.machine.status(thread) == Status::Ready;

@@ -139,6 +139,10 @@ fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
     };
     let location = graph.location(event.loc);
     let written = location.co.iter().rposition(|&w| w != e && before(w)).map_or(0, |n| n as u32 + 1);
+    if written == graph.newest(event.loc) {
+        // Nothing can have been read that is newer.
+        return written;
+    }
     let read = location.reads.iter().filter(|&&r| r != e && before(r)).map(|&r| graph.position(r));
     read.fold(written, u32::max)
 }

@@ -16,8 +16,9 @@
 //! - and with all memory of the model as it was before it was told.
 //!
 //! If so, the thread is in the state that it was in before, so nothing has to be taken back: it still stands at the operation.
-//! If not, it has gone too far, and everything is run again. That is dear, so it is remembered that a thread which has been
-//! told the same before goes on with this value. (What it has been told does not say all: it may look at memory that others
+//! If not, it has gone too far. If the engine tells it this very value next, then it is where it should be ([`Ahead`]);
+//! otherwise everything is run again. That is dear, so it is remembered that a thread which has been told the same before
+//! goes on with this value. (What it has been told does not say all: it may look at memory that others
 //! have written before they released a lock. If it is ever found to wait with a value with which it was also found to go on,
 //! the place is given up.)
 //!
@@ -37,13 +38,16 @@ use crate::runtime::{self, At, Pending, Yielded};
 use crate::spin::is_quiet;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, Op, Purpose, ThreadId};
+use selvedge_machine::{Access, Op, Outcome, Purpose, ThreadId};
 use std::panic::Location;
 
 /// The places of operations that threads have come from to `spin_loop`, and whether they are awaits.
 #[derive(Default)]
 pub(crate) struct Awaits {
     places: FxHashMap<Location<'static>, Await>,
+    /// Whether operations at a place may wait, by its address: a place may have several, and to compare names of files takes
+    /// time.
+    marked: FxHashMap<usize, bool>,
     /// Whether places are noted.
     pub on: bool,
 }
@@ -71,11 +75,14 @@ impl Awaits {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.places.clear();
+        self.marked.clear();
     }
 
     /// Whether an access may wait.
-    pub fn marks(&self, access: &Access, at: At) -> bool {
-        is_look(access) && self.places.get(at).is_some_and(|known| *known != Await::GivenUp)
+    pub fn marks(&mut self, access: &Access, at: At) -> bool {
+        let Awaits { places, marked, .. } = self;
+        let is_marked = || places.get(at).is_some_and(|known| *known != Await::GivenUp);
+        is_look(access) && *marked.entry(std::ptr::from_ref(at).addr()).or_insert_with(is_marked)
     }
 
     /// A thread has come from an operation to `spin_loop`. Whether that is news.
@@ -83,6 +90,7 @@ impl Awaits {
         let is_new = matches!(op, Op::Access(access) if self.on && is_look(access) && !self.places.contains_key(at));
         if is_new {
             self.places.insert(*at, Await::Unknown(0));
+            self.marked.clear();
         }
         is_new
     }
@@ -96,7 +104,11 @@ impl Awaits {
             (Look::Changed, Await::Unknown(n)) => Await::Unknown(n + 1),
             (_, known) => known,
         };
-        *known == Await::GivenUp
+        let is_given_up = *known == Await::GivenUp;
+        if is_given_up {
+            self.marked.clear();
+        }
+        is_given_up
     }
 }
 
@@ -119,6 +131,26 @@ enum Look {
     Elsewhere,
 }
 
+/// A thread that has gone on after a look.
+pub(super) struct Ahead {
+    /// The steps before it, the thread, and what it was told.
+    made: usize,
+    thread: ThreadId,
+    value: Outcome,
+    /// The engine's time that it was told at.
+    now: u32,
+    /// Where it has come to.
+    pub came: Came,
+}
+
+impl Ahead {
+    /// Whether this is what a thread does when it is told an outcome now. (If other steps had been made since, all would have
+    /// been run again.)
+    pub fn is(&self, made: usize, thread: ThreadId, outcome: Outcome, now: u32) -> bool {
+        (self.made, self.thread, self.value, self.now) == (made, thread, outcome, now)
+    }
+}
+
 impl RustMachine {
     /// Whether a thread that stands at an access comes back to it as it was if it is told a value.
     pub(super) fn looks_again(&mut self, thread: ThreadId, value: u64) -> bool {
@@ -133,6 +165,9 @@ impl RustMachine {
         self.stale |= !waits;
         // It was found to wait, and now it goes on: what it was told does not say all.
         let look = if before.is_some_and(|before| before != waits) { Look::Elsewhere } else { look };
+        if look == Look::Elsewhere {
+            self.ahead = None;
+        }
         let at = at.expect("a thread that is ready has a place");
         runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, look));
         if self.looks.len() == super::TRIED {
@@ -152,10 +187,21 @@ impl RustMachine {
         if must_clear {
             return Look::GoesOn;
         }
-        let before = (strand.image(low, &(0..0)), heap(), allocations());
+        let before = (heap(), allocations());
+        strand.copy_to(low, &mut self.image);
         runtime::repeats(false);
+        // It is the next step, if it is one.
+        let now = self.steps[..self.made].last().map_or(0, |step| step.now) + 1;
+        runtime::shared(|shared| shared.blocks.now = now);
         let came = self.pool.resume(strand, value);
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
+            if slot.spin.watches() {
+                slot.spin.performed(&op, value);
+                if heap() != before.0 {
+                    slot.spin.changed();
+                }
+            }
+            self.ahead = Some(Ahead { made: self.made, thread, value, now, came });
             return Look::GoesOn;
         }
         let came = self.pool.resume(strand, 0);
@@ -163,17 +209,16 @@ impl RustMachine {
         if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) || strand.low() != low {
             return Look::Elsewhere;
         }
-        let now = (strand.image(low, &(0..0)), heap(), allocations());
-        // Where the thread was resumed from is part of the image.
-        let engine = self.pool.engine(top);
-        let is_link = |word: u64| engine.contains(&(word as usize));
-        let stack = before.0.iter().zip(&now.0).all(|(&old, &new)| old == new || is_link(old) && is_link(new));
-        if stack && (before.1, before.2) == (now.1, now.2) { Look::ComesBack } else { Look::Changed }
+        // Where the thread was resumed from is on its stack.
+        let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
+        if same && before == (heap(), allocations()) { Look::ComesBack } else { Look::Changed }
     }
 
     /// A number for what a thread has been told, and for what those were who have created it.
-    fn told(&self, thread: ThreadId) -> u64 {
-        let mut told = vec![0u64; self.states.len()];
+    fn told(&mut self, thread: ThreadId) -> u64 {
+        let told = &mut self.told;
+        told.clear();
+        told.resize(self.states.len(), 0);
         let mix = |before: u64, word: u64| (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for step in &self.steps[..self.made] {
             let now = mix(told[step.thread.index()], step.outcome);
