@@ -32,7 +32,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         // Two read-modify-writes of one value: only a revisit of the other one makes sense.
         let limit = rival.filter(|&rival| rival != e).map(|rival| graph.event(rival).pred);
         if limit.is_none() {
-            if newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e) {
+            let unordered = newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e);
+            // What a relaxed write comes from may still be behind it in coherence order.
+            if unordered || source.is_none() && self.lower_bound(e) < newest {
                 self.note_unordered(loc, request);
                 if self.restart {
                     return Ok(Go::Back);
