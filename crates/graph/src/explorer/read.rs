@@ -9,7 +9,7 @@ use crate::{backward, ending, past, race, request};
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::session::Over;
-use selvedge_machine::{AccessKind, Fault, Machine, ThreadId};
+use selvedge_machine::{AccessKind, Fault, Machine, Op, ThreadId};
 
 /// So much is remembered of what the machine says.
 const REMEMBERED: usize = 1 << 16;
@@ -202,20 +202,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         flags
     }
 
-    /// What a value makes of a read that a thread stands at. With which values a thread spins, the machine knows.
+    /// What a value makes of a read that a thread stands at.
     pub(super) fn flags(&mut self, thread: ThreadId, request: &Request, value: u64) -> Flags {
-        let mut flags = request.flags(thread, value);
-        if request.access.spins && !flags.blocked {
-            flags.blocked = self.runner.machine.waits(thread, value);
-            flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
-        }
-        flags
+        self.flags_with(thread, request, value, |explorer| explorer.runner.machine.waits(thread, value))
     }
 
     /// What the value of a write makes of the newest event of a thread, a read.
-    fn flags_of(&mut self, read: EventId, request: &Request, (write, value): (EventId, u64)) -> Flags {
+    fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
         let Event { thread, pred, .. } = *self.graph().event(read);
-        self.flags_after(thread, request, pred, (write, value))
+        self.flags_after(thread, request, pred, from)
     }
 
     /// What the value of a write makes of a read that comes after an event of its thread. To ask the machine may be to run
@@ -227,23 +222,35 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         pred: EventId,
         (write, value): (EventId, u64),
     ) -> Flags {
-        let mut flags = request.flags(thread, value);
-        if request.access.spins && !flags.blocked {
-            let graph = self.graph();
+        self.flags_with(thread, request, value, |explorer| {
+            let graph = explorer.graph();
             let source = if write.is_event() { graph.event(write).past } else { value };
             let key = (past::before_next(graph, thread, pred), source);
-            flags.blocked = match self.waits.get(&key) {
-                Some(&waits) => waits,
-                None => {
-                    let waits = self.runner.machine.waits(thread, value);
-                    if self.waits.len() == REMEMBERED {
-                        self.waits.clear();
-                    }
-                    self.waits.insert(key, waits);
-                    waits
-                }
-            };
-            flags.blocked |= !flags.exclusive && self.starts_again(thread, request, value);
+            if let Some(&waits) = explorer.waits.get(&key) {
+                return waits;
+            }
+            let waits = explorer.runner.machine.waits(thread, value);
+            if explorer.waits.len() == REMEMBERED {
+                explorer.waits.clear();
+            }
+            explorer.waits.insert(key, waits);
+            waits
+        })
+    }
+
+    /// The same if the machine knows with which values the thread spins. It is asked only of accesses that it has marked: of
+    /// some, the engine has found out that an attempt may start again with them (`start_again.rs`).
+    fn flags_with(
+        &mut self,
+        thread: ThreadId,
+        request: &Request,
+        value: u64,
+        waits: impl FnOnce(&mut Self) -> bool,
+    ) -> Flags {
+        let mut flags = request.flags(thread, value);
+        if request.access.spins && !flags.blocked {
+            let is_marked = matches!(self.runner.machine.pending(thread), Op::Access(access) if access.spins);
+            flags.blocked = is_marked && waits(self) || !flags.exclusive && self.starts_again(thread, request, value);
         }
         flags
     }

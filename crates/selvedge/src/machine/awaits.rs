@@ -80,14 +80,9 @@ impl Awaits {
 
     /// Whether an access may wait.
     pub fn marks(&mut self, access: &Access, at: At) -> bool {
-        is_look(access) && self.is_marked(at)
-    }
-
-    /// Whether a place is known and not given up.
-    fn is_marked(&mut self, at: At) -> bool {
         let Awaits { places, marked, .. } = self;
         let is_marked = || places.get(at).is_some_and(|known| *known != Await::GivenUp);
-        *marked.entry(std::ptr::from_ref(at).addr()).or_insert_with(is_marked)
+        is_look(access) && *marked.entry(std::ptr::from_ref(at).addr()).or_insert_with(is_marked)
     }
 
     /// A thread has come from an operation to `spin_loop`. Whether that is news.
@@ -161,10 +156,11 @@ impl RustMachine {
     pub(super) fn looks_again(&mut self, thread: ThreadId, value: u64) -> bool {
         let (op, at) = (self.states[thread.index()].op, self.states[thread.index()].at);
         let at = at.expect("a thread that is ready has a place");
-        // A place that was given up is no await, and is given up once only: otherwise everything would start again for ever.
-        if !runtime::shared(|shared| shared.awaits.is_marked(at)) {
-            return false;
-        }
+        // Otherwise a place that was given up would be given up again, and everything would start again for ever.
+        debug_assert!(
+            matches!(op, Op::Access(access) if access.spins),
+            "only accesses that are marked are asked about"
+        );
         let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
         if !is_quiet(&op, value) || before == Some(false) || self.stale && self.run_again().is_err() {
