@@ -10,9 +10,10 @@
 
 use crate::object::Word;
 use crate::runtime::{self, At};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
+use std::hash::Hasher;
 
 /// What is in an object.
 pub(crate) struct Content<T: ?Sized>(UnsafeCell<T>);
@@ -30,6 +31,50 @@ impl Copies {
                 unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(copy), layout) };
             }
         }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What is in them, by where they are.
+    pub fn save(&self, saved: &mut Vec<(usize, Vec<u8>)>) {
+        saved.clear();
+        saved.extend(self.0.values().filter(|(_, layout)| layout.size() > 0).map(|&(copy, layout)| {
+            // SAFETY: it was allocated with this layout, and nobody uses it now.
+            let bytes = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(copy), layout.size()) };
+            (copy, bytes.to_vec())
+        }));
+    }
+
+    /// Puts back what was in them.
+    pub fn put_back(saved: &[(usize, Vec<u8>)]) {
+        for (copy, bytes) in saved {
+            // SAFETY: as above: there are as many copies as there were, and none is ever given back during a run.
+            unsafe {
+                let copy = std::ptr::with_exposed_provenance_mut::<u8>(*copy);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
+            }
+        }
+    }
+
+    /// A number for what is in them: words count as what they are `known_as`.
+    pub fn fingerprint(&self, known_as: impl Fn(u64) -> u64) -> u64 {
+        let of = |original: usize, copy: usize, size: usize| {
+            let mut hasher = FxHasher::default();
+            hasher.write_usize(original);
+            for n in (0..size).step_by(8) {
+                let mut word = [0u8; 8];
+                let from = std::ptr::with_exposed_provenance::<u8>(copy + n);
+                // SAFETY: it was allocated with this size, and nobody uses it now.
+                unsafe { std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), (size - n).min(8)) };
+                hasher.write_u64(known_as(u64::from_ne_bytes(word)));
+            }
+            hasher.finish()
+        };
+        let numbers = self.0.iter().map(|(&original, &(copy, layout))| of(original, copy, layout.size()));
+        numbers.fold(0, u64::wrapping_add)
     }
 
     /// How far the copy is from the original.
