@@ -59,22 +59,22 @@ impl Copies {
         }
     }
 
-    /// A number for what is in them: words count as what they are `known_as`.
-    pub fn fingerprint(&self, known_as: impl Fn(u64) -> u64) -> u64 {
-        let of = |original: usize, copy: usize, size: usize| {
+    /// A number for what is in all copies. Words count as what they are `known_as`, if anything.
+    pub fn fingerprint(&self, known_as: impl Fn(u64) -> Option<u64>) -> u64 {
+        self.0.iter().fold(0, |all, (original, &(copy, layout))| {
             let mut hasher = FxHasher::default();
-            hasher.write_usize(original);
-            for n in (0..size).step_by(8) {
-                let mut word = [0u8; 8];
-                let from = std::ptr::with_exposed_provenance::<u8>(copy + n);
-                // SAFETY: it was allocated with this size, and nobody uses it now.
-                unsafe { std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), (size - n).min(8)) };
-                hasher.write_u64(known_as(u64::from_ne_bytes(word)));
+            hasher.write_usize(*original);
+            for at in (0..layout.size()).step_by(8) {
+                let word = (at..layout.size().min(at + 8)).rev().fold(0, |word, n| {
+                    let byte = std::ptr::with_exposed_provenance::<u8>(copy + n);
+                    // SAFETY: it is a byte of the copy, which lives until the run ends, and no reference to it is in use.
+                    word << 8 | u64::from(unsafe { byte.read_volatile() })
+                });
+                known_as(word).into_iter().for_each(|word| hasher.write_u64(word));
             }
-            hasher.finish()
-        };
-        let numbers = self.0.iter().map(|(&original, &(copy, layout))| of(original, copy, layout.size()));
-        numbers.fold(0, u64::wrapping_add)
+            // Whatever order they are in.
+            all.wrapping_add(hasher.finish())
+        })
     }
 
     /// How far the copy is from the original.

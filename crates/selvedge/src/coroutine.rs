@@ -72,6 +72,8 @@ pub(crate) struct Strand {
     guarded: Guarded,
     /// The operation that it waits with, on its stack; null if there is none.
     pending: *const Pending,
+    /// An address on its stack below all frames of the model's code, while it is suspended; 0 if it is not.
+    low: usize,
     /// The ends of its stack.
     limit: usize,
     base: usize,
@@ -127,13 +129,13 @@ impl Strand {
             std::ptr::copy_nonoverlapping(saved.words.as_ptr(), stack, saved.words.len());
             std::ptr::copy_nonoverlapping(saved.coroutine.as_ptr(), coroutine, 1);
         }
-        self.pending = saved.pending;
+        (self.pending, self.low) = (saved.pending, saved.pending.addr());
         true
     }
 
-    /// Puts words back on the stack of a suspended thread, from a bit below an address to its end.
-    pub fn put_back_words(&mut self, low: usize, words: &[u64]) {
-        let stack = self.words(low);
+    /// Puts words back on the stack of a suspended thread that has not moved: those of [`Strand::at_rest`].
+    pub fn put_words_back(&mut self, words: &[u64]) {
+        let stack = self.at_rest();
         debug_assert_eq!(stack.len(), words.len(), "the thread has not moved");
         let stack = stack.as_ptr().addr();
         // SAFETY: as in `words`; a thread has written there before, through a pointer that it was given.
@@ -147,12 +149,21 @@ impl Strand {
     /// the thread was resumed from.
     pub fn differences(&self, saved: &SavedStrand, engine: &Range<usize>, mut differs: impl FnMut(usize, u64)) {
         let (now, before) = (self.words(self.low()), &saved.words);
-        for (n, &word) in now.iter().rev().enumerate() {
-            let old = before.len().checked_sub(n + 1).map(|at| before[at]);
-            if old != Some(word) && !engine.contains(&(word as usize)) {
-                differs(n, word);
+        let common = now.len().min(before.len());
+        let (deeper, now) = now.split_at(now.len() - common);
+        let mut changed = |depth: usize, words: &[u64], old: &[u64]| {
+            for (m, &word) in words.iter().enumerate() {
+                if old.get(m) != Some(&word) && !engine.contains(&(word as usize)) {
+                    differs(depth + m, word);
+                }
+            }
+        };
+        for (n, (new, old)) in now.rchunks(8).zip(before[before.len() - common..].rchunks(8)).enumerate() {
+            if new != old {
+                changed(8 * n, new, old);
             }
         }
+        changed(common.next_multiple_of(8), deeper, &[]);
     }
 
     /// The ends of its stack.
@@ -173,8 +184,14 @@ impl Strand {
         self.pending.addr()
     }
 
+    /// Its stack while it is suspended, whatever it waits for; nothing if it is not. Bytes of it that nobody has written may
+    /// be left over from other runs.
+    pub fn at_rest(&self) -> &[u64] {
+        if self.low == 0 { &[] } else { self.words(self.low) }
+    }
+
     /// The stack of a suspended thread, from a bit below an address to its end.
-    pub fn words(&self, low: usize) -> &[u64] {
+    fn words(&self, low: usize) -> &[u64] {
         let from = low.saturating_sub(suspended()).max(self.limit) & !7;
         let stack = std::ptr::with_exposed_provenance::<u64>(from);
         // SAFETY: these are words of the coroutine's stack, which is mapped and has no references into it that are used
@@ -299,7 +316,16 @@ impl Pool {
         let coroutine = Coroutine::with_stack(stack, run);
         let guarded = Guarded { handler: coroutine.trap_handler(), limit: guard };
         self.made += 1;
-        Strand { number: self.made, coroutine: Some(coroutine), here, guarded, pending, limit: guard + GUARD, base }
+        Strand {
+            number: self.made,
+            coroutine: Some(coroutine),
+            here,
+            guarded,
+            pending,
+            low: 0,
+            limit: guard + GUARD,
+            base,
+        }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -332,10 +358,13 @@ impl Pool {
         runtime::set_here(None);
         match result {
             CoroutineResult::Yield(Yielded::Op(pending)) => {
-                strand.pending = pending;
+                (strand.pending, strand.low) = (pending, pending.addr());
                 Came::Op
             }
-            CoroutineResult::Yield(yielded) => Came::To(yielded),
+            CoroutineResult::Yield(yielded) => {
+                strand.low = if let Yielded::Yields { low, .. } = yielded { low } else { 0 };
+                Came::To(yielded)
+            }
             CoroutineResult::Return(ended) => {
                 if !self.keeps {
                     self.take_back(strand);
@@ -361,7 +390,7 @@ impl Pool {
     }
 
     fn take_back(&mut self, strand: &mut Strand) {
-        strand.pending = std::ptr::null();
+        (strand.pending, strand.low) = (std::ptr::null(), 0);
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
     }
 }

@@ -34,8 +34,8 @@ pub(crate) struct Snapshot {
     /// Which thread, and how many steps had been made; none if there is no snapshot.
     of: Option<(ThreadId, usize)>,
     strand: SavedStrand,
-    /// The stacks of other threads that are suspended, and where they stand.
-    others: Vec<(usize, usize, Vec<u64>)>,
+    /// The stacks of all other threads that are suspended.
+    others: Vec<(usize, Vec<u64>)>,
     shared: SavedShared,
 }
 
@@ -57,18 +57,16 @@ impl RustMachine {
             return false;
         }
         slot.strand.save(&self.pool, &mut snapshot.strand);
+        let others = self.slots.iter().enumerate().filter(|(n, _)| *n != thread.index());
         let mut count = 0;
-        for (n, slot) in self.slots.iter().enumerate().filter(|(n, _)| *n != thread.index()) {
-            let Some(strand) = slot.as_ref().map(|slot| &slot.strand).filter(|strand| strand.pending().is_some())
-            else {
-                continue;
-            };
+        for (n, stack) in others.filter_map(|(n, slot)| slot.as_ref().map(|slot| (n, slot.strand.at_rest()))) {
             if snapshot.others.len() == count {
-                snapshot.others.push((0, 0, Vec::new()));
+                snapshot.others.push((0, Vec::new()));
             }
-            let (of, low, words) = &mut snapshot.others[count];
-            (*of, *low) = (n, strand.low());
-            strand.copy_to(*low, words);
+            let (of, words) = &mut snapshot.others[count];
+            *of = n;
+            words.clear();
+            words.extend_from_slice(stack);
             count += 1;
         }
         snapshot.others.truncate(count);
@@ -83,10 +81,10 @@ impl RustMachine {
         if !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
             return false;
         }
-        for (n, low, words) in &snapshot.others {
+        for (n, words) in &snapshot.others {
             let strand = self.slots[*n].as_mut().map(|slot| &mut slot.strand);
-            if let Some(strand) = strand.filter(|strand| strand.words(*low) != words.as_slice()) {
-                strand.put_back_words(*low, words);
+            if let Some(strand) = strand.filter(|strand| strand.at_rest() != words.as_slice()) {
+                strand.put_words_back(words);
             }
         }
         self.slots[thread.index()].as_mut().is_some_and(|slot| slot.strand.put_back(&snapshot.strand))
@@ -102,9 +100,8 @@ impl RustMachine {
             hasher.write_usize(strand.low());
             strand.differences(&snapshot.strand, &engine, |depth, word| (depth, word).hash(&mut hasher));
         }
-        for (n, low, words) in &snapshot.others {
-            let Some(strand) = self.slots[*n].as_ref().map(|slot| &slot.strand) else { continue };
-            let now = strand.words(*low);
+        for (n, words) in &snapshot.others {
+            let now = self.slots[*n].as_ref().map_or(&[][..], |slot| slot.strand.at_rest());
             if now != words.as_slice() {
                 (n, now).hash(&mut hasher);
             }
