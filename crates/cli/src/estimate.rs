@@ -57,6 +57,9 @@ fn reason(explored: &Exploration) -> String {
             found.violation.kind
         );
     }
+    if let Some((bound, _)) = explored.bounds.first() {
+        return format!("a bound was reached: {} at {}", bound.what, bound.place);
+    }
     match explored.interruption {
         Some(Interruption::MaxEvents) => {
             "an execution has more steps than --max-events allows, so a loop may never end".to_owned()
