@@ -34,7 +34,7 @@ fn mix(before: u64, word: u64) -> u64 {
 }
 
 /// What a step has written to a word, if it has.
-fn written(step: &Step, addr: Addr) -> Option<u64> {
+pub(super) fn written(step: &Step, addr: Addr) -> Option<u64> {
     match step.op {
         Op::Access(access) if access.addr == addr => {
             access.written(step.outcome).map(|value| truncate(value, access.size))
