@@ -612,6 +612,7 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.forget_attempts(made);
         self.memory.undo();
     }
 

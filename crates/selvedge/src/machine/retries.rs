@@ -1,6 +1,8 @@
 //! Loops that try an exchange again: how they are found, and what an attempt that fails would have left. `retry.rs` says
 //! what it is for, and why it is enough.
 
+mod later;
+
 use super::{RustMachine, TRIED};
 use crate::coroutine::Came;
 use crate::retry::{Exchange, Then, sees_no_more};
@@ -9,6 +11,7 @@ use crate::script::Step;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Machine, Op, Outcome, Status, Stop, ThreadId, truncate};
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 /// More attempts are not tried out for one exchange, nor longer ones.
@@ -29,17 +32,29 @@ pub(super) struct Tries {
     speculates: FxHashMap<(u64, ThreadId, Outcome), bool>,
     /// First values of objects.
     pub inits: FxHashMap<Addr, u64>,
+    /// Words that attempts which could have failed load, and those that were made do not.
+    elsewhere: BTreeSet<Addr>,
+    /// Attempts of the present run that may have to be looked at again when somebody writes to such a word.
+    attempts: Vec<Attempt>,
+    /// What a thread that is tried out has come to: a number.
+    came: u64,
 }
 
 /// The attempt at whose end a thread stands.
+#[derive(Clone)]
 struct Attempt {
     thread: ThreadId,
     exchange: Exchange,
-    /// The exchange.
-    op: Op,
+    /// Where the exchange is.
     at: At,
-    /// The step that it begins with, of all steps; and its own steps.
+    /// What the thread stands at: the exchange; or what comes after the load, if there is no exchange with what that has found;
+    /// none if it has ended.
+    stands: Option<(Op, At)>,
+    /// Whether it has left the loop without an exchange.
+    leaves: bool,
+    /// The step that it begins with, of all steps, how many there were at its end, and its own steps.
     start: usize,
+    made: usize,
     steps: Vec<Step>,
 }
 
@@ -50,6 +65,17 @@ impl Attempt {
         let first = self.steps.iter().find(to).map(|step| step.op);
         matches!(first, Some(Op::Access(Access { kind: AccessKind::Store { .. }, .. })))
     }
+
+    /// The load that it begins with.
+    fn load(&self) -> Option<Access> {
+        let step = self.steps.iter().find(|step| step.at == Some(self.exchange.load))?;
+        if let Op::Access(access) = step.op { Some(access) } else { None }
+    }
+
+    /// Whether it accesses a word.
+    fn accesses(&self, addr: Addr) -> bool {
+        self.steps.iter().any(|step| matches!(step.op, Op::Access(access) if access.addr == addr))
+    }
 }
 
 /// What others have written before an attempt, and what the thread has been told.
@@ -57,7 +83,15 @@ struct Past {
     /// A number for what the thread has been told before the attempt, and those that it has heard of.
     told: u64,
     /// What was written to words that the thread may still read, oldest first, and a number for what that depends on.
-    written: FxHashMap<Addr, Vec<(u64, u64)>>,
+    written: FxHashMap<Addr, Vec<Written>>,
+}
+
+/// What was written to a word, a number for what that depends on, and by whom: nobody, if it is the first value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Written {
+    value: u64,
+    told: u64,
+    by: Option<ThreadId>,
 }
 
 /// What memory looks like before an attempt: that of the model, and the stacks of the other threads.
@@ -103,13 +137,14 @@ impl RustMachine {
         at: At,
         outcome: Outcome,
     ) -> Result<(), Stop> {
+        self.look_again(made, outcome)?;
         let state = &self.states[thread.index()];
         if state.status == Status::Finished {
             let unexpected = runtime::shared(|shared| {
                 let open = shared.per_thread(thread).open.take();
                 shared.retries.ends(open)
             });
-            return if unexpected { self.starts_again(thread) } else { Ok(()) };
+            return if unexpected { self.starts_again(thread) } else { self.look_at_leaving(thread, made, at) };
         }
         if state.status != Status::Ready {
             return Ok(());
@@ -118,10 +153,13 @@ impl RustMachine {
             return self.starts_again(thread);
         }
         let stands = matches!(self.states[thread.index()].op, Op::Access(access) if access.confirms);
-        if stands && let Some(attempt) = self.attempt(thread) {
-            return self.look_at_attempts(&attempt);
+        if !stands {
+            return self.look_at_leaving(thread, made, at);
         }
-        Ok(())
+        match self.attempt(thread) {
+            Some(attempt) => self.look_at_attempts(&attempt),
+            None => Ok(()),
+        }
     }
 
     fn starts_again(&mut self, thread: ThreadId) -> Result<(), Stop> {
@@ -190,6 +228,17 @@ impl RustMachine {
     fn attempt(&self, thread: ThreadId) -> Option<Attempt> {
         let (op, at) = (self.states[thread.index()].op, self.states[thread.index()].at?);
         let exchange = runtime::shared(|shared| shared.retries.exchange(at))?;
+        self.attempt_of(thread, (at, exchange), Some((op, at)), false)
+    }
+
+    /// The last attempt of a thread, at whose end it stands at something.
+    fn attempt_of(
+        &self,
+        thread: ThreadId,
+        (at, exchange): (At, Exchange),
+        stands: Option<(Op, At)>,
+        leaves: bool,
+    ) -> Option<Attempt> {
         let mut start = None;
         let mut loaded = false;
         for (n, step) in self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread) {
@@ -205,14 +254,15 @@ impl RustMachine {
         }
         let start = start?;
         let steps = self.steps[start..self.made].iter().filter(|step| step.thread == thread).copied().collect();
-        Some(Attempt { thread, exchange, op, at, start, steps })
+        Some(Attempt { thread, exchange, at, stands, leaves, start, made: self.made, steps })
     }
 
     /// Looks at the attempts that could have failed before this one.
     fn look_at_attempts(&mut self, attempt: &Attempt) -> Result<(), Stop> {
         let past = self.past_of(attempt);
-        let key = past.key(attempt);
+        let key = self.key(attempt, &past);
         if self.tries.looked.contains(&key) {
+            self.keep_attempt(attempt);
             return Ok(());
         }
         let size = self.slots.iter().flatten().filter(|slot| slot.strand.pending().is_some());
@@ -234,16 +284,20 @@ impl RustMachine {
         if self.tries.looked.len() == TRIED {
             self.tries.looked.clear();
         }
+        // By now it is known which words are loaded elsewhere.
+        let key = self.key(attempt, &past);
         self.tries.looked.insert(key);
+        self.keep_attempt(attempt);
         Ok(())
     }
 
     /// What has happened before an attempt.
     fn past_of(&self, attempt: &Attempt) -> Past {
         let mut told = vec![0u64; self.states.len()];
-        let mut written: FxHashMap<Addr, Vec<(u64, u64)>> = FxHashMap::default();
+        let mut written: FxHashMap<Addr, Vec<Written>> = FxHashMap::default();
         let seen = self.seen_by(attempt);
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
+        let word = attempt.load().map(|load| load.addr);
+        for (n, step) in self.steps[..attempt.made].iter().enumerate() {
             let thread = step.thread.index();
             if step.thread == attempt.thread && n >= attempt.start {
                 continue;
@@ -255,19 +309,22 @@ impl RustMachine {
                 Op::Access(access) => {
                     let words = written.entry(access.addr).or_insert_with(|| self.first(access.addr));
                     if access.reads() {
-                        let from = words.iter().rposition(|&(value, _)| value == step.outcome);
-                        told[thread] = mix(told[thread], from.map_or(1, |from| words[from].1));
-                        // What is older cannot be read by the thread any more.
-                        if step.thread == attempt.thread {
+                        let from = words.iter().rposition(|written| written.value == step.outcome);
+                        told[thread] = mix(told[thread], from.map_or(1, |from| words[from].told));
+                        // What is older cannot be read by the thread any more. Of other words it is not known what is older.
+                        if step.thread == attempt.thread && Some(access.addr) == word {
                             words.drain(..from.unwrap_or(0));
                         }
                     }
                     if let Some(value) = access.written(step.outcome) {
                         // What comes before what the thread has seen cannot be read by it any more.
-                        if seen[n] {
+                        if seen[n] && Some(access.addr) == word {
                             words.clear();
+                        } else if seen[n] {
+                            words.retain(|written| written.by.is_some_and(|by| by != step.thread));
                         }
-                        words.push((truncate(value, access.size), told[thread]));
+                        let (value, told) = (truncate(value, access.size), told[thread]);
+                        words.push(Written { value, told, by: Some(step.thread) });
                     }
                 }
                 _ => {}
@@ -278,19 +335,16 @@ impl RustMachine {
                 written.entry(access.addr).or_insert_with(|| self.first(access.addr));
             }
         }
-        if let Op::Access(access) = attempt.op {
-            written.entry(access.addr).or_insert_with(|| self.first(access.addr));
-        }
         Past { told: told[attempt.thread.index()], written }
     }
 
     /// Which steps happen before an attempt because its thread has made them, or was created or joined after them. Others
     /// may do so as well.
     fn seen_by(&self, attempt: &Attempt) -> Vec<bool> {
-        let mut seen = vec![false; self.made];
+        let mut seen = vec![false; attempt.made];
         // By thread, up to which step.
         let mut clocks = vec![vec![0usize; self.states.len()]; self.states.len()];
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
+        for (n, step) in self.steps[..attempt.made].iter().enumerate() {
             let thread = step.thread.index();
             if step.thread == attempt.thread && n >= attempt.start {
                 break;
@@ -305,15 +359,16 @@ impl RustMachine {
             clocks[to].iter_mut().zip(known).for_each(|(mine, other)| *mine = (*mine).max(other));
         }
         let clock = &clocks[attempt.thread.index()];
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
+        for (n, step) in self.steps[..attempt.made].iter().enumerate() {
             seen[n] = n < clock[step.thread.index()];
         }
         seen
     }
 
     /// The first value of a word, if it is known.
-    fn first(&self, addr: Addr) -> Vec<(u64, u64)> {
-        self.tries.inits.get(&addr).map(|&init| (init, 0)).into_iter().collect()
+    fn first(&self, addr: Addr) -> Vec<Written> {
+        let first = self.tries.inits.get(&addr).map(|&value| Written { value, told: 0, by: None });
+        first.into_iter().collect()
     }
 
     /// Tries out all attempts that could have failed before this one: one, and as long as what is left is not what there would
@@ -330,6 +385,9 @@ impl RustMachine {
                     return true;
                 }
                 known.push(left);
+                if attempt.leaves {
+                    return false;
+                }
                 let found = machine.succeed(attempt.thread, before);
                 // What follows is asked for only if need be: it is no execution yet.
                 let success = success.get_or_insert_with(|| machine.without_failures(attempt, RustMachine::succeed));
@@ -389,8 +447,9 @@ impl RustMachine {
             }
             self.tell(thread, step.outcome);
         }
-        self.stands_at(thread).filter(|&(op, at)| op == attempt.op && at == attempt.at)?;
-        Some(self.trace(thread, before))
+        let same = self.stands_at(thread) == attempt.stands;
+        let ended = attempt.stands.is_none() && self.tries.came != ENDED;
+        (same && !ended).then(|| self.trace(thread, before))
     }
 
     /// Lets the exchange succeed that a thread stands at: where the thread comes to, and what there is then.
@@ -421,7 +480,7 @@ impl RustMachine {
                     let goes_on = attempt.exchange.then == Then::GoesOn;
                     let found = match goes_on && failed == fails {
                         true => Some(attempt.steps[0].outcome).filter(|&found| found != expected),
-                        false => choices.choose(&self.values(past, access.addr, Some(expected))),
+                        false => choices.choose(&values(&self.written(past, access.addr), Some(expected))),
                     };
                     let Some(found) = found else { return Tried::Succeeds };
                     if goes_on {
@@ -434,8 +493,8 @@ impl RustMachine {
                         return Tried::Unknown;
                     }
                     let own = stored.get(&access.addr).copied();
-                    let value = own.or_else(|| choices.choose(&self.values(past, access.addr, None)));
-                    let Some(value) = value else { return Tried::Unknown };
+                    let Some(known) = self.may_find(attempt, past, access.addr) else { return Tried::Unknown };
+                    let Some(value) = own.or_else(|| choices.choose(&known)) else { return Tried::Unknown };
                     if failed > 0 {
                         loads_elsewhere(attempt, &op, value);
                     }
@@ -474,21 +533,16 @@ impl RustMachine {
         access.order.is_atomic()
     }
 
-    /// The values that a thread may find in a word, but one.
-    fn values(&self, past: &Past, addr: Addr, except: Option<u64>) -> Vec<u64> {
-        let known = past.written.get(&addr).cloned().unwrap_or_else(|| self.first(addr));
-        let mut values: Vec<u64> = known.iter().map(|&(value, _)| value).collect();
-        values.retain(|&value| Some(value) != except);
-        values.sort_unstable();
-        values.dedup();
-        values
+    /// What a thread may find in a word.
+    fn written(&self, past: &Past, addr: Addr) -> Vec<Written> {
+        past.written.get(&addr).cloned().unwrap_or_else(|| self.first(addr))
     }
 
     /// Runs everything again but an attempt; what memory then looks like.
     fn run_again_to(&mut self, attempt: &Attempt) -> Option<Before> {
         let others = |(n, step): &(usize, &Step)| step.thread != attempt.thread || *n < attempt.start;
         let steps: Vec<Step> =
-            self.steps[..self.made].iter().enumerate().filter(others).map(|(_, step)| *step).collect();
+            self.steps[..attempt.made].iter().enumerate().filter(others).map(|(_, step)| *step).collect();
         let made = std::mem::replace(&mut self.made, steps.len());
         let kept = std::mem::replace(&mut self.steps, steps);
         let again = self.run_again();
@@ -535,6 +589,7 @@ impl RustMachine {
         runtime::take_aside();
         runtime::take_updating();
         runtime::shared(|shared| shared.met.clear());
+        self.tries.came = what;
         what
     }
 
@@ -591,7 +646,7 @@ impl RustMachine {
 
 /// What a thread is about to be told begins an attempt that its exchange confirms.
 fn opens(attempt: &Attempt, value: u64) {
-    let Op::Access(access) = attempt.op else { return };
+    let Some(access) = attempt.load() else { return };
     runtime::shared(|shared| {
         shared.per_thread(attempt.thread).open = shared.retries.goes_on_with(&access, attempt.at, value);
     });
@@ -613,15 +668,23 @@ impl Past {
         let mut hasher = FxHasher::default();
         attempt.at.hash(&mut hasher);
         hasher.write_usize(attempt.thread.index());
-        hasher.write_u64(self.told);
-        let ops = attempt.steps.iter().map(|step| (step.op, Some(step.outcome))).chain([(attempt.op, None)]);
-        for (op, outcome) in ops {
-            let Op::Access(access) = op else { continue };
-            (access.addr, outcome).hash(&mut hasher);
+        (self.told, attempt.leaves).hash(&mut hasher);
+        for step in &attempt.steps {
+            let Op::Access(access) = step.op else { continue };
+            (access.addr, step.outcome).hash(&mut hasher);
             self.written.get(&access.addr).hash(&mut hasher);
         }
         hasher.finish()
     }
+}
+
+/// The values that were written, but one.
+fn values(written: &[Written], except: Option<u64>) -> Vec<u64> {
+    let mut values: Vec<u64> = written.iter().map(|written| written.value).collect();
+    values.retain(|&value| Some(value) != except);
+    values.sort_unstable();
+    values.dedup();
+    values
 }
 
 /// Which of several values were chosen, in the order in which that was asked.
