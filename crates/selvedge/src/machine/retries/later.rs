@@ -12,12 +12,13 @@
 //! right; then G without it is explored up to there, whoever writes what the attempt loads writes it there too, and when
 //! that is done, the attempt is looked at with all that it could have loaded.
 
-use super::{Attempt, Past, RustMachine, Written, values};
+use super::{Attempt, RustMachine};
+use crate::machine::past::{self, Past, Written};
 use crate::runtime::{self, At};
 use crate::virtual_address::may_be_virtual;
 use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId, truncate};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId};
 use std::hash::{Hash, Hasher};
 
 impl RustMachine {
@@ -79,31 +80,23 @@ impl RustMachine {
         hasher.finish()
     }
 
-    /// What an attempt that fails may find in a word on its way; none if it cannot be told.
-    pub(super) fn may_find(&mut self, attempt: &Attempt, past: &Past, addr: Addr) -> Option<Vec<u64>> {
+    /// An attempt that fails loads a word on its way. Whether it may be told all that it could find there: a pointer to
+    /// something that is not there yet where the attempt begins must not be followed.
+    pub(in crate::machine) fn may_find(&mut self, attempt: &Attempt, past: &Past, addr: Addr) -> bool {
         if attempt.accesses(addr) {
-            return Some(values(&self.written(past, addr), None));
+            return true;
         }
         self.tries.elsewhere.insert(addr);
-        let values = values(&self.written_elsewhere(attempt, past, addr), None);
-        // A pointer to something that is not there yet where the attempt begins must not be followed.
         let is_there = |value: u64| !may_be_virtual(value) || runtime::shared(|shared| shared.real_of(value)) != value;
-        values.iter().all(|&value| is_there(value)).then_some(values)
+        self.written_elsewhere(attempt, past, addr).iter().all(|&(value, _)| is_there(value))
     }
 
-    /// What was written to a word up to now, the first of it being what the thread could find before the attempt.
-    fn written_elsewhere(&self, attempt: &Attempt, past: &Past, addr: Addr) -> Vec<Written> {
-        let mut written = self.written(past, addr);
+    /// What was written up to now to a word that the attempt itself does not use: what the thread could find there before the
+    /// attempt, and what came later.
+    pub(in crate::machine) fn written_elsewhere(&self, attempt: &Attempt, past: &Past, addr: Addr) -> Written {
+        let mut words = self.written(attempt, past, addr);
         let later = self.steps[attempt.made..self.made].iter().filter(|step| step.thread != attempt.thread);
-        for step in later {
-            if let Op::Access(access) = step.op
-                && access.addr == addr
-                && let Some(value) = access.written(step.outcome)
-            {
-                let value = truncate(value, access.size);
-                written.push(Written { value, told: step.thread.index() as u64, by: Some(step.thread) });
-            }
-        }
-        written
+        words.extend(later.filter_map(|step| past::written(step, addr)).map(|value| (value, 0)));
+        words
     }
 }
