@@ -220,7 +220,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         reads.into_iter().any(|event| event.is_read() && event.rf.is_event() && event.rf > before)
     }
 
-    /// The turn that a thread has taken, if it has done nothing but read since.
+    /// The turn that a thread has taken, if it has done nothing but read since, be it until something went wrong.
     pub(super) fn open_turn(&self, thread: ThreadId) -> Option<EventId> {
         if self.composites.is_empty() {
             return None;
@@ -229,7 +229,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for &e in graph.thread(thread).iter().rev() {
             let event = graph.event(e);
             match event.kind {
-                Kind::Fence => {}
+                Kind::Fence | Kind::Halt => {}
                 Kind::Read if event.composite => {}
                 Kind::Turn if !matches!(event.turn, Turn::Waits | Turn::Later) => return Some(e),
                 _ => return None,
