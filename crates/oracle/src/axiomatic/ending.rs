@@ -13,7 +13,7 @@
 //! - a *use after free*: an access to an object that does not happen before every `free` of it; and a *double free*: two
 //!   frees of an object;
 //! - a *deadlock* or *livelock*: threads wait forever, which is so if the graph is not stale, the process has not ended,
-//!   and no thread was cut off or would try again from elsewhere. It is a livelock if a thread waits for the value of a
+//!   and no thread was cut off or would try again and might find something else. It is a livelock if a thread waits for the value of a
 //!   variable, and a deadlock if all wait for locks or the end of threads.
 
 use super::enumerate::Location;
@@ -143,8 +143,12 @@ fn life_error(
 
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
-    let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
     // Who would start an iteration of a loop again gets on if something is different that was read in it.
+    let spins = |thread| machine.spins(thread) && reads_the_same_again(graph, thread);
+    let cut_off = |thread| match machine.status(thread) {
+        Status::AssumeBlocked => !spins(thread),
+        status => status == Status::Stopped,
+    };
     let gives_up = |thread| {
         machine.status(thread) == Status::Ready
             && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
@@ -153,8 +157,9 @@ fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
     }
-    let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready);
+    let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready || spins(thread));
     let kinds = waiting.map(|thread| match machine.pending(thread) {
+        _ if spins(thread) => ViolationKind::Livelock,
         Op::Access(Access { purpose: Purpose::Data, .. }) => ViolationKind::Livelock,
         _ => ViolationKind::Deadlock,
     });
