@@ -64,7 +64,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &mut self.runner.machine;
         machine.mark();
         let goes_on = machine.resume(thread, request::outcome(request.role, thread, value)).is_ok();
-        let fails = goes_on && machine.status(thread) == Status::AssumeBlocked && machine.spins(thread);
+        // Whether it would start again or has assumed what does not hold makes no difference: it does not get on.
+        let fails = goes_on && machine.status(thread) == Status::AssumeBlocked;
         machine.undo();
         fails
     }

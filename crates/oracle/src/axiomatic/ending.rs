@@ -2,8 +2,8 @@
 //!
 //! A graph is *stale* if some access that waits reads from a write that is not the latest one: in time it would read from
 //! a later one, so it is no proof that a thread waits forever. A graph is *blocked* if some thread has assumed what does
-//! not hold, or has reached a bound, or waits (in an access or a join); but if a violation stopped some thread, waiting
-//! for it does not count unless the graph is stale. All other graphs are *complete*.
+//! not hold, or has reached a bound, or waits (in an access, a join, or an attempt that would fail again); but if a violation
+//! stopped some thread, waiting for it does not count unless the graph is stale. All other graphs are *complete*.
 //!
 //! Errors of a graph:
 //! - what the threads themselves fail in: assertions, reads of bytes that were never written;
@@ -87,8 +87,15 @@ impl Ending {
 fn finish(machine: &LitmusMachine, graph: &Graph, bounded: bool) -> Finish {
     let has = |status| threads(graph).any(|thread| machine.status(thread) == status);
     let stale = is_stale(graph);
-    let waits = has(Status::Ready) && (stale || !has(Status::Stopped));
-    if has(Status::AssumeBlocked) || waits || bounded { Finish::Blocked { stale } } else { Finish::Complete }
+    let cut_off = |thread| machine.status(thread) == Status::AssumeBlocked && !spins(machine, graph, thread);
+    let spins = threads(graph).any(|thread| spins(machine, graph, thread));
+    let waits = (has(Status::Ready) || spins) && (stale || !has(Status::Stopped));
+    if threads(graph).any(cut_off) || waits || bounded { Finish::Blocked { stale } } else { Finish::Complete }
+}
+
+/// Whether an attempt of a thread has failed, and would fail again: it waits.
+fn spins(machine: &LitmusMachine, graph: &Graph, thread: ThreadId) -> bool {
+    machine.spins(thread) && reads_the_same_again(graph, thread)
 }
 
 fn threads(graph: &Graph) -> impl Iterator<Item = ThreadId> + use<> {
@@ -144,7 +151,7 @@ fn life_error(
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     // Who would start an iteration of a loop again gets on if something is different that was read in it.
-    let spins = |thread| machine.spins(thread) && reads_the_same_again(graph, thread);
+    let spins = |thread| spins(machine, graph, thread);
     let cut_off = |thread| match machine.status(thread) {
         Status::AssumeBlocked => !spins(thread),
         status => status == Status::Stopped,
