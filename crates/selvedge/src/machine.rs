@@ -628,6 +628,7 @@ impl Machine for RustMachine {
         }
         self.made = made;
         self.tries.told.truncate(made);
+        self.forget_attempts(made);
         self.memory.undo();
     }
 

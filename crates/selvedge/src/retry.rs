@@ -53,6 +53,8 @@
 //! If with some values the loop ends without an exchange (an empty stack), or comes to another one (a queue whose end has
 //! to be helped along), then the load is speculative only with those with which the next operation is on the way to the
 //! exchange; that is tried out too. If that does not tell either, the place is given up.
+//! Attempts that could have failed before such an end are looked at in the same way, and those that load what others write
+//! later are looked at again (`machine/retries/later.rs`).
 //!
 //! **What goes wrong.** An attempt that fails may go wrong where one that succeeds does not: it looks at a node that somebody
 //! else has taken and freed meanwhile. So on the way to the exchange there may be no plain access but to objects of the
@@ -224,6 +226,13 @@ impl Retries {
     /// The loop that an exchange ends an attempt of.
     pub fn exchange(&self, at: At) -> Option<Exchange> {
         self.exchanges.get(&Spot(at)).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
+    }
+
+    /// The loops whose attempts begin with a load, by where their exchanges are.
+    pub fn exchanges_after(&self, load: At) -> Vec<(At, Exchange)> {
+        let Some(known) = self.loads.get(&Spot(load)) else { return Vec::new() };
+        let exchanges = known.way.iter().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
+        exchanges.filter(|(_, exchange)| exchange.load == load).collect()
     }
 
     /// A loop was found.

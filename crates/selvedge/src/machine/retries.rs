@@ -1,6 +1,8 @@
 //! Loops that try an exchange again: how they are found, and when attempts are looked at. `retry.rs` says what it is for, and
 //! why it is enough.
 
+mod later;
+
 use super::snapshot::Snapshot;
 use super::{RustMachine, TRIED};
 use crate::retry::{Exchange, Then, sees_no_more};
@@ -9,6 +11,7 @@ use crate::script::Step;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Machine, Op, Outcome, Status, Stop, ThreadId, truncate};
+use std::collections::BTreeSet;
 
 /// What the machine keeps for loops that try again.
 #[derive(Default)]
@@ -28,21 +31,44 @@ pub(super) struct Tries {
     pub at_end: bool,
     /// A thread that is asked what it does next.
     pub here: Snapshot,
+    /// Words that attempts which could have failed load, and those that were made do not.
+    elsewhere: BTreeSet<Addr>,
+    /// Attempts of the present run that may have to be looked at again when somebody writes to such a word.
+    attempts: Vec<Attempt>,
+    /// A number for what a thread that is tried out has come to.
+    pub came: u64,
 }
 
 /// The attempt at whose end a thread stands.
+#[derive(Clone)]
 pub(super) struct Attempt {
     pub thread: ThreadId,
     pub exchange: Exchange,
-    /// The exchange.
-    pub op: Op,
+    /// Where the exchange is.
     pub at: At,
-    /// The step that it begins with, of all steps; and its own steps.
+    /// What the thread stands at: the exchange; or what comes after the load, if there is no exchange with what that has found;
+    /// none if it has ended.
+    pub stands: Option<(Op, At)>,
+    /// Whether it has left the loop without an exchange.
+    pub leaves: bool,
+    /// The step that it begins with, of all steps, how many there were at its end, and its own steps.
     pub start: usize,
+    pub made: usize,
     pub steps: Vec<Step>,
 }
 
 impl Attempt {
+    /// The load that it begins with.
+    pub fn load(&self) -> Option<Access> {
+        let step = self.steps.iter().find(|step| step.at == Some(self.exchange.load))?;
+        if let Op::Access(access) = step.op { Some(access) } else { None }
+    }
+
+    /// Whether it accesses a word.
+    pub fn accesses(&self, addr: Addr) -> bool {
+        self.steps.iter().any(|step| matches!(step.op, Op::Access(access) if access.addr == addr))
+    }
+
     /// What its load has found.
     pub fn loaded(&self) -> Option<u64> {
         self.steps.iter().rfind(|step| step.at == Some(self.exchange.load)).map(|step| step.outcome)
@@ -71,13 +97,14 @@ impl RustMachine {
         at: At,
         outcome: Outcome,
     ) -> Result<(), Stop> {
+        self.look_again(made, outcome)?;
         let state = &self.states[thread.index()];
         if state.status == Status::Finished {
             let unexpected = runtime::shared(|shared| {
                 let open = shared.per_thread(thread).open.take();
                 shared.retries.ends(open)
             });
-            return if unexpected { self.starts_again(thread) } else { Ok(()) };
+            return if unexpected { self.starts_again(thread) } else { self.look_at_leaving(thread, made, at) };
         }
         if state.status != Status::Ready {
             return Ok(());
@@ -86,10 +113,13 @@ impl RustMachine {
             return self.starts_again(thread);
         }
         let stands = matches!(self.states[thread.index()].op, Op::Access(access) if access.confirms);
-        if stands && let Some(attempt) = self.attempt(thread) {
-            return self.look_at_attempts(&attempt);
+        if !stands {
+            return self.look_at_leaving(thread, made, at);
         }
-        Ok(())
+        match self.attempt(thread) {
+            Some(attempt) => self.look_at_attempts(&attempt),
+            None => Ok(()),
+        }
     }
 
     fn starts_again(&mut self, thread: ThreadId) -> Result<(), Stop> {
@@ -161,6 +191,17 @@ impl RustMachine {
     fn attempt(&self, thread: ThreadId) -> Option<Attempt> {
         let (op, at) = (self.states[thread.index()].op, self.states[thread.index()].at?);
         let exchange = runtime::shared(|shared| shared.retries.exchange(at))?;
+        self.attempt_of(thread, (at, exchange), Some((op, at)), false)
+    }
+
+    /// The last attempt of a thread, at whose end it stands at something.
+    fn attempt_of(
+        &self,
+        thread: ThreadId,
+        (at, exchange): (At, Exchange),
+        stands: Option<(Op, At)>,
+        leaves: bool,
+    ) -> Option<Attempt> {
         let mut start = None;
         let mut loaded = false;
         for (n, step) in self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread) {
@@ -175,7 +216,7 @@ impl RustMachine {
         }
         let start = start?;
         let steps = self.steps[start..self.made].iter().filter(|step| step.thread == thread).copied().collect();
-        Some(Attempt { thread, exchange, op, at, start, steps })
+        Some(Attempt { thread, exchange, at, stands, leaves, start, made: self.made, steps })
     }
 
     /// Looks at the attempts that could have failed before this one.
@@ -184,8 +225,9 @@ impl RustMachine {
             return Ok(());
         }
         let Some(past) = self.past_of(attempt) else { return Ok(()) };
-        let key = past.key(attempt);
+        let key = self.key(attempt, &past);
         if runtime::shared(|shared| shared.retries.looked.contains(&key)) {
+            self.keep_attempt(attempt);
             return Ok(());
         }
         let size = self.deepest();
@@ -200,6 +242,8 @@ impl RustMachine {
             runtime::shared(|shared| shared.retries.leaves_trace(attempt.at));
             return self.starts_again(attempt.thread);
         }
+        // By now it is known which words are loaded elsewhere.
+        let key = self.key(attempt, &past);
         runtime::shared(|shared| {
             let looked = &mut shared.retries.looked;
             if looked.len() == TRIED {
@@ -207,6 +251,7 @@ impl RustMachine {
             }
             looked.insert(key);
         });
+        self.keep_attempt(attempt);
         Ok(())
     }
 
