@@ -87,13 +87,6 @@ impl RustMachine {
         pure
     }
 
-    /// A thread is about to be told the outcome of an operation with which an attempt may begin.
-    pub(super) fn may_begin_attempt(&mut self, thread: ThreadId) {
-        let mut start = std::mem::take(&mut self.tries.start);
-        self.save_thread(thread, &mut start, None);
-        self.tries.start = start;
-    }
-
     /// Puts a thread back to where the attempt began.
     fn put_back_to_start(&mut self, attempt: &Attempt) -> Option<Before> {
         let start = std::mem::take(&mut self.tries.start);
@@ -431,5 +424,59 @@ impl Choices {
             self.taken.pop();
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Builder;
+    use crate::sync::atomic::AtomicUsize;
+    use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+    use crate::thread;
+    use std::sync::Arc;
+
+    /// In these tests, whatever is found to be pure in place is tried out by running all again, too (`look_at_attempts`).
+    fn explore(threads: usize, each: fn(&AtomicUsize, &AtomicUsize)) -> u64 {
+        let mut builder = Builder::new();
+        builder.spurious = false;
+        let stats = builder.explore(move || {
+            let x = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            let handles: Vec<_> = (0..threads)
+                .map(|_| {
+                    let x = Arc::clone(&x);
+                    thread::spawn(move || each(&x[0], &x[1]))
+                })
+                .collect();
+            handles.into_iter().for_each(|handle| handle.join().unwrap());
+            assert_eq!(x[0].load(Relaxed), threads);
+        });
+        assert_eq!(stats.failure, None);
+        stats.complete
+    }
+
+    #[test]
+    fn both_ways_of_trying_attempts_out_agree() {
+        let with_what_was_found = explore(3, |x, _| {
+            let own = Box::new(AtomicUsize::new(0));
+            let mut old = x.load(Relaxed);
+            loop {
+                own.store(old, Relaxed);
+                match x.compare_exchange(old, old + 1, AcqRel, Relaxed) {
+                    Ok(_) => break,
+                    Err(now) => old = now,
+                }
+            }
+        });
+        let from_the_start = explore(3, |x, y| {
+            loop {
+                let old = x.load(Acquire);
+                let other = y.load(Relaxed);
+                if x.compare_exchange(old, old + 1 + other, AcqRel, Relaxed).is_ok() {
+                    break;
+                }
+            }
+        });
+        // Without optimisation the compiler leaves things on the stack.
+        assert!(with_what_was_found >= 6 && from_the_start >= 6, "{with_what_was_found}, {from_the_start}");
     }
 }

@@ -32,8 +32,9 @@ impl RustMachine {
         let state = &self.states[thread.index()];
         let stands = self.stands_at(thread).and(state.at.map(|at| (state.op, at)));
         for exchange in runtime::shared(|shared| shared.retries.exchanges_after(at)) {
-            if let Some(attempt) = self.attempt_of(thread, exchange, stands, true) {
-                self.look_at_attempts(&attempt)?;
+            match self.attempt_of(thread, exchange, stands, true) {
+                Some(attempt) => self.look_at_attempts(&attempt)?,
+                None => self.gives_up(thread, exchange.0)?,
             }
         }
         Ok(())
