@@ -310,6 +310,9 @@ impl Retries {
     /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
     /// into one that was freed. Whether there are any.
     pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
+        if self.looked_into.is_empty() {
+            return false;
+        }
         let places: FxHashSet<Spot> = self
             .looked_into
             .iter()
