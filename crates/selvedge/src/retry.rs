@@ -481,3 +481,15 @@ pub(crate) fn sees_no_more(load: Order, failure: Order) -> bool {
         _ => failure == load,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_takes_the_place_of_a_failed_exchange_only_if_it_sees_no_more() {
+        let orders = [Order::Relaxed, Order::Acquire, Order::SeqCst];
+        let seen = orders.map(|load| orders.map(|failure| sees_no_more(load, failure)));
+        assert_eq!(seen, [[true, true, true], [false, true, true], [false, false, true]]);
+    }
+}
