@@ -508,3 +508,37 @@ fn help_teaches() {
     place.run(&["check", "--help"]).exits_with(0).says(&["--max-executions", "--json", "Exit codes:"]);
     place.run(&["--version"]).exits_with(0).says(&["selvedge 0."]);
 }
+
+#[test]
+fn threads_that_spin_on_a_flag_wait() {
+    let text = r#"#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+atomic_flag flag = ATOMIC_FLAG_INIT;
+atomic_bool taken;
+atomic_uint bits;
+int n;
+#ifdef FLAG
+#define LOCK while (atomic_flag_test_and_set(&flag)) {}
+#define UNLOCK atomic_flag_clear(&flag)
+#elif defined(BOOL)
+#define LOCK while (atomic_exchange(&taken, true)) {}
+#define UNLOCK atomic_store(&taken, false)
+#else
+#define LOCK while (atomic_fetch_or(&bits, 4) & 4) {}
+#define UNLOCK atomic_fetch_and(&bits, ~4u)
+#endif
+void *f(void *z) { LOCK n++; UNLOCK; return z; }
+int main(void) {
+    pthread_t t[3];
+    for (int k = 0; k < 3; k++) pthread_create(&t[k], 0, f, 0);
+    for (int k = 0; k < 3; k++) pthread_join(t[k], 0);
+    return 0; }"#;
+    let place = Place::with("a.c", text);
+    for lock in ["FLAG", "BOOL", "BITS"] {
+        for model in ["sc", "rc11"] {
+            let run = ["check", "a.c", "--engine", "graph", "--model", model, "-D", lock];
+            place.run(&run).exits_with(0).says(&["6 executions complete, 0 blocked"]);
+        }
+    }
+}
