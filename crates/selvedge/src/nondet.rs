@@ -1,7 +1,8 @@
 //! Choices that are not the model's own, and assumptions.
 
 use crate::runtime;
-use selvedge_machine::Op;
+use selvedge_ir::CmpOp;
+use selvedge_machine::{Cond, Op};
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
@@ -96,6 +97,10 @@ pub(crate) fn for_no_reason() -> bool {
     }
     happens
 }
+
+/// What waits for until some word is not 0 that would time out otherwise: a thread that is left waiting for this is not
+/// stuck, since that its time is up is another execution (`Machine::times_out`). Nothing else waits for this.
+pub(crate) const IN_TIME: Cond = Cond::new(CmpOp::Ugt, 0);
 
 /// A wait has timed out. After so many times that a thread is blocked instead: a loop of waits would have no last execution.
 #[track_caller]
