@@ -9,8 +9,11 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs.
 
+mod attempts;
 pub(crate) mod awaits;
+mod past;
 mod retries;
+pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::nondet::IN_TIME;
@@ -198,7 +201,9 @@ impl RustMachine {
         }
         runtime::repeats(repeats && !slot.spin.watches());
         let mut before = slot.spin.watches().then(|| memory(others));
-        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), _)) if !repeats);
+        // Attempts of other loops are tried out (`attempts.rs`).
+        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), at))
+            if !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
         let stacks_before = speculates.then(|| stacks(others));
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         if let Some(before) = stacks_before
@@ -298,7 +303,7 @@ impl RustMachine {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
         runtime::shared(|shared| {
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
-            if !shared.retries.is_empty() {
+            if shared.retries.on {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
             }
             shared.met.clear();
@@ -496,9 +501,19 @@ impl Machine for RustMachine {
             self.run_again()?;
             self.check(thread, &op)?;
         }
+        let at = self.state(thread).at;
+        if let Some(at) = at
+            && runtime::shared(|shared| shared.retries.begins(at))
+            && ahead.is_none()
+        {
+            self.may_begin_attempt(thread)?;
+            if self.stale {
+                self.run_again()?;
+                self.check(thread, &op)?;
+            }
+        }
         self.save(thread);
         self.steps.truncate(self.made);
-        let at = self.state(thread).at;
         self.steps.push(Step { thread, op, outcome, now, at });
         self.made += 1;
         self.set_time(now);
@@ -529,10 +544,16 @@ impl Machine for RustMachine {
         if let Some(next) = self.tried.get(&key) {
             return *next;
         }
-        self.mark();
-        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
-        let next = goes_on.then(|| *self.pending(thread));
-        self.undo();
+        let next = match self.comes_to_if(thread, outcome) {
+            Some(found) => found.map(|(op, _)| op),
+            None => {
+                self.mark();
+                let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+                let next = goes_on.then(|| *self.pending(thread));
+                self.undo();
+                next
+            }
+        };
         if self.tried.len() == TRIED {
             self.tried.clear();
         }
@@ -615,6 +636,8 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.tries.told.truncate(made);
+        self.forget_attempts(made);
         self.memory.undo();
     }
 

@@ -69,7 +69,7 @@ pub(super) struct Channel<T> {
 
 struct State<T> {
     /// Messages by their number, if they were sent and not received. Not the model's memory: who makes it larger depends on
-    /// the order in which threads happen to be run.
+    /// the order in which threads happen to be run. (So a thread that has changed this is not put back: `handed_over`.)
     messages: Vec<Option<T>>,
     /// How many were received.
     received: u64,
@@ -121,6 +121,7 @@ impl<T> Channel<T> {
     }
 
     fn put(&self, n: u64, message: T) {
+        runtime::shared(|shared| shared.handed_over += 1);
         let mut state = self.state();
         let at = n as usize;
         if state.messages.len() <= at {
@@ -131,6 +132,7 @@ impl<T> Channel<T> {
     }
 
     fn take(&self, n: u64) -> T {
+        runtime::shared(|shared| shared.handed_over += 1);
         let message = self.state().messages.get_mut(n as usize).and_then(Option::take);
         message.expect("a message that was sent and not received is there")
     }
