@@ -301,6 +301,9 @@ trait Library {
     ) -> String;
 }
 
+/// The ends of channels that a thread has.
+type Ends<L> = Vec<(Option<<L as Library>::Sender>, Option<<L as Library>::Receiver>)>;
+
 macro_rules! library {
     ($name:ident, $module:ident, $either:ident) => {
         struct $name;
@@ -385,7 +388,7 @@ fn run<L: Library>(program: &Program, note: impl Fn(Outcome)) {
         })
         .collect();
     drop(senders);
-    let body = |(n, acts, mut ends): (usize, Vec<(Act, usize)>, Vec<(Option<L::Sender>, Option<L::Receiver>)>)| {
+    let body = |(n, acts, mut ends): (usize, Vec<(Act, usize)>, Ends<L>)| {
         let see = |(step, (act, channel)): (usize, (Act, usize))| {
             let (sender, receiver) = &mut ends[channel];
             L::act(act, 10 * n + step, sender, receiver)
