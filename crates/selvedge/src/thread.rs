@@ -57,7 +57,7 @@ fn park_access(thread: selvedge_machine::ThreadId, kind: AccessKind, order: Orde
 /// Waits until the thread is unparked. That it may return for no reason is explored in a second pass.
 #[track_caller]
 pub fn park() {
-    if !for_no_reason() {
+    if !for_no_reason("wakes up") {
         parked(Some(Cond::new(CmpOp::Eq, 1)));
     }
 }
