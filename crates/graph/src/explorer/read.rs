@@ -121,7 +121,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let value = graph.written(loc, write);
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
             let stale = position < newest && self.options.reductions.stale && access.may_wait() && !error;
-            if stale && self.flags_of(e, request, (write, value)).blocked {
+            if stale && (request.is_blocked(value) || self.flags_of(e, request, (write, value)).blocked) {
                 continue;
             }
             let rival = self.rival(e, access, write);
