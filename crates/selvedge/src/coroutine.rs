@@ -67,6 +67,8 @@ pub(crate) struct Strand {
     guarded: Guarded,
     /// The operation that it waits with, on its stack; null if there is none.
     pending: *const Pending,
+    /// An address on its stack below all frames of the model's code, while it is suspended; 0 if it is not.
+    low: usize,
     /// The ends of its stack.
     limit: usize,
     base: usize,
@@ -89,6 +91,12 @@ impl Strand {
     /// An address on its stack below all frames of the model's code, while it waits with an operation.
     pub fn low(&self) -> usize {
         self.pending.addr()
+    }
+
+    /// Its stack while it is suspended, whatever it waits for; nothing if it is not. Bytes of it that nobody has written may
+    /// be left over from other runs.
+    pub fn at_rest(&self) -> &[u64] {
+        if self.low == 0 { &[] } else { self.words(self.low) }
     }
 
     /// The stack of a suspended thread, from a bit below an address to its end.
@@ -212,7 +220,7 @@ impl Pool {
         let (guard, base) = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, run);
         let guarded = Guarded { handler: coroutine.trap_handler(), limit: guard };
-        Strand { coroutine: Some(coroutine), here, guarded, pending, limit: guard + GUARD, base }
+        Strand { coroutine: Some(coroutine), here, guarded, pending, low: 0, limit: guard + GUARD, base }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -245,10 +253,13 @@ impl Pool {
         runtime::set_here(None);
         match result {
             CoroutineResult::Yield(Yielded::Op(pending)) => {
-                strand.pending = pending;
+                (strand.pending, strand.low) = (pending, pending.addr());
                 Came::Op
             }
-            CoroutineResult::Yield(yielded) => Came::To(yielded),
+            CoroutineResult::Yield(yielded) => {
+                strand.low = if let Yielded::Yields { low, .. } = yielded { low } else { 0 };
+                Came::To(yielded)
+            }
             CoroutineResult::Return(ended) => {
                 self.take_back(strand);
                 match ended {
@@ -272,7 +283,7 @@ impl Pool {
     }
 
     fn take_back(&mut self, strand: &mut Strand) {
-        strand.pending = std::ptr::null();
+        (strand.pending, strand.low) = (std::ptr::null(), 0);
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
     }
 }

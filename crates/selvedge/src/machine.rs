@@ -17,6 +17,7 @@ use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::spin::Spin;
+use crate::update::Updates;
 use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
@@ -184,7 +185,8 @@ impl RustMachine {
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
     /// may be in a cycle has to be looked at step by step.
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
-        let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let (slot, others) = apart(&mut self.slots, thread);
+        let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         let mut pending = slot.strand.pending().map(|&Pending { op, at }| (op, at));
         if slot.spin.watches()
             && let Some((op, _)) = &pending
@@ -192,10 +194,20 @@ impl RustMachine {
             slot.spin.performed(op, outcome);
         }
         runtime::repeats(repeats && !slot.spin.watches());
-        let mut heap = slot.spin.watches().then(heap);
+        let mut before = slot.spin.watches().then(|| memory(others));
+        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), _)) if !repeats);
+        let stacks_before = speculates.then(|| stacks(others));
         let mut came = self.pool.resume(&mut slot.strand, outcome);
+        if let Some(before) = stacks_before
+            && slot.strand.pending().is_some_and(|pending| matches!(pending.op, Op::Access(access) if access.confirms))
+            && stacks(others) != before
+            && runtime::shared(|shared| shared.config.updates != Updates::OneByOne)
+        {
+            // What `fetch_update` has called has changed something that it could not see (`update.rs`).
+            came = Came::To(Yielded::Stop(runtime::updates_one_by_one()));
+        }
         loop {
-            if heap.is_some_and(|before| self::heap() != before) {
+            if before.is_some_and(|before| memory(others) != before) {
                 slot.spin.changed();
             }
             let Came::To(Yielded::Yields { low, .. }) = came else { break };
@@ -217,7 +229,7 @@ impl RustMachine {
                 break;
             }
             runtime::repeats(false);
-            heap = Some(self::heap());
+            before = Some(memory(others));
             came = self.pool.resume(&mut slot.strand, 0);
         }
         came
@@ -416,9 +428,28 @@ impl RustMachine {
     }
 }
 
-/// What the memory looks like that the model has allocated.
-fn heap() -> u64 {
-    runtime::shared(|shared| shared.blocks.fingerprint())
+/// A thread, and the others.
+fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&[Option<Slot>]; 2]) {
+    let (before, from) = slots.split_at_mut(thread.index());
+    let (slot, after) = from.split_first_mut().expect("a thread that has started has its place");
+    (slot, [before, after])
+}
+
+/// What all memory looks like that a thread could change, but for its own stack: what the model has allocated, and the
+/// stacks of the others. (A thread of a scope may count in a variable of the one that has created it.)
+fn memory(others: [&[Option<Slot>]; 2]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(runtime::shared(|shared| shared.memory()));
+    hasher.write_u64(stacks(others));
+    hasher.finish()
+}
+
+/// What the stacks of suspended threads look like.
+fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
+    let mut hasher = FxHasher::default();
+    let stacks = threads.into_iter().flatten().flatten().map(|slot| slot.strand.at_rest());
+    stacks.flatten().for_each(|&word| hasher.write_u64(word));
+    hasher.finish()
 }
 
 impl Drop for RustMachine {

@@ -372,12 +372,18 @@ impl Shared {
         }
     }
 
+    /// A number for what memory looks like that the model has allocated, or has a copy of.
+    pub fn memory(&self) -> u64 {
+        self.blocks.fingerprint().wrapping_add(self.copies.fingerprint(Some))
+    }
+
     /// A number for what has changed in the memory of the model since it had these contents, and for what objects are known
     /// by. That an object was met is no change.
     pub fn changes(&self, since: &[Vec<u64>]) -> u64 {
         let mut hasher = FxHasher::default();
         let known_as = |word| self.recognise(word).is_none().then(|| self.known_as(word));
         hasher.write_u64(self.blocks.changes(since, known_as));
+        hasher.write_u64(self.copies.fingerprint(known_as));
         for thread in &self.per_thread {
             let PerThread { made, children, timeouts, spurious, deferred, locals, open: _ } = thread;
             (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);

@@ -503,8 +503,7 @@ impl RustMachine {
     /// The stacks of all threads but one.
     fn other_stacks(&self, thread: ThreadId) -> Vec<Vec<u64>> {
         let others = self.slots.iter().enumerate().filter(|(n, _)| *n != thread.index());
-        let strands = others.filter_map(|(_, slot)| slot.as_ref().map(|slot| &slot.strand));
-        strands.filter(|strand| strand.pending().is_some()).map(|strand| strand.image(strand.low(), &(0..0))).collect()
+        others.map(|(_, slot)| slot.as_ref().map_or_else(Vec::new, |slot| slot.strand.at_rest().to_vec())).collect()
     }
 
     /// What a thread that is tried out stands at.
