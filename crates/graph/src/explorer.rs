@@ -336,13 +336,12 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.graph().len() >= self.options.limits.max_events {
             self.session.too_long(&self.runner.machine, thread)?;
         }
-        match Request::of(thread, self.runner.machine.pending(thread)) {
-            Some(request) => self.access(thread, &self.as_composite(thread, request)),
-            None => {
-                let op = *self.runner.machine.pending(thread);
-                self.synchronise(thread, &op)
-            }
+        if let Some(mut request) = Request::of(thread, self.runner.machine.pending(thread)) {
+            self.make_composite(thread, &mut request);
+            return self.access(thread, &request);
         }
+        let op = *self.runner.machine.pending(thread);
+        self.synchronise(thread, &op)
     }
 
     /// An event is about to be added.
@@ -421,8 +420,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// The access that a thread stands at.
     fn pending_request(&self, thread: ThreadId) -> Request {
-        let request = Request::of(thread, self.runner.machine.pending(thread)).expect("a read belongs to an access");
-        self.as_composite(thread, request)
+        let mut request =
+            Request::of(thread, self.runner.machine.pending(thread)).expect("a read belongs to an access");
+        self.make_composite(thread, &mut request);
+        request
     }
 
     /// Goes back to the moment when an event was added: it is the newest one and not executed yet.

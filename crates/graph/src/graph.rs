@@ -598,7 +598,7 @@ impl Graph {
             }
         }
         let kept = self.executed.iter().filter(|&&e| e != read && e != write).map(|e| names[e.index()]);
-        into.executed.extend(kept.filter(|e| e.is_event() && !waiting.contains(e)));
+        into.executed.extend(kept.filter(|&e| e != NONE && (waiting.is_empty() || !waiting.contains(&e))));
         for &r in waiting.iter() {
             let location = &into.locations[into.events[r.index()].loc.index()];
             // The write that revisits comes later.
@@ -639,9 +639,13 @@ impl Graph {
         }
         for (mine, theirs) in into.locations.iter_mut().zip(&self.locations) {
             (mine.init, mine.uninitialised) = (theirs.init, theirs.uninitialised);
+            if theirs.is_unused() {
+                continue;
+            }
             for (r, &reader) in theirs.reads.iter().zip(&theirs.readers) {
-                if names[r.index()] != NONE {
-                    mine.reads.push(names[r.index()]);
+                let name = names[r.index()];
+                if name != NONE {
+                    mine.reads.push(name);
                     mine.readers.push(reader);
                 }
             }

@@ -170,6 +170,20 @@ impl Request {
         }
     }
 
+    /// Whether it writes if it finds `old`.
+    #[inline]
+    fn writes(&self, old: u64) -> bool {
+        match self.role {
+            Role::Memory => match self.access.kind {
+                AccessKind::Load => false,
+                AccessKind::Store { .. } | AccessKind::Rmw { .. } => true,
+                AccessKind::Cas { expected, .. } => truncate(expected, self.access.size) == old,
+            },
+            Role::Wait | Role::Wake => true,
+            Role::Signal | Role::Broadcast => asleep(old) != 0,
+        }
+    }
+
     /// Whether the value that it reads does not satisfy its condition.
     #[inline]
     pub fn is_blocked(&self, value: u64) -> bool {
@@ -180,7 +194,8 @@ impl Request {
     #[inline]
     pub fn flags(&self, thread: ThreadId, value: u64) -> Flags {
         let blocked = self.is_blocked(value);
-        let exclusive = self.written(thread, value, 0).is_some();
+        let exclusive = self.writes(value);
+        debug_assert_eq!(exclusive, self.written(thread, value, 0).is_some(), "it writes if it leaves something");
         let order = match self.access.kind {
             AccessKind::Cas { failure, .. } if !exclusive => failure,
             _ => self.access.order,

@@ -238,17 +238,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
     }
 
-    /// What a thread asks for: in a composite await, nothing is speculative, and with the last read of an attempt that is
-    /// not taken together a thread may spin.
-    #[inline(always)]
-    pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
-        if self.turn_of(thread, &request).is_some() {
+    /// Makes what a thread asks for what it is: in a composite await, nothing is speculative, and with the last read of an
+    /// attempt that is not taken together a thread may spin.
+    #[inline]
+    pub(super) fn make_composite(&self, thread: ThreadId, request: &mut Request) {
+        if self.turn_of(thread, request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;
         } else if self.may_start_again(thread) {
             request.access.spins = true;
         }
-        request
     }
 
     /// The turn that a thread waits for.

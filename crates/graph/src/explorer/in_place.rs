@@ -64,7 +64,7 @@ pub(crate) struct Treatment {
 impl Habits {
     /// Whether reads may be read again in place: only if writes are ordered.
     fn in_place(self) -> bool {
-        !((self.awaited || self.speculative) && self.unordered) && !self.contended
+        !(self.unordered && (self.awaited || self.speculative)) && !self.contended
     }
 
     /// Whether stores are treated as exchanges: only if that makes reads be read again in place that otherwise could not.
@@ -169,13 +169,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes how a location is read.
     pub(super) fn note_read(&mut self, loc: LocId, access: &Access, confirms: bool) {
-        if access.may_wait() {
+        let known = self.habits[loc.index()];
+        let exchanges = !confirms && !matches!(access.kind, AccessKind::Load);
+        if access.may_wait() && !(known.awaited && (known.awaited_rmw || !exchanges)) {
             self.note(loc, |habits| {
                 habits.awaited = true;
-                habits.awaited_rmw |= !confirms && !matches!(access.kind, AccessKind::Load);
+                habits.awaited_rmw |= exchanges;
             });
         }
-        if access.speculative.is_some() {
+        if access.speculative.is_some() && !known.speculative {
             self.note(loc, |habits| habits.speculative = true);
         }
     }
@@ -193,9 +195,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if !Request::is_exchange_that_waits(op) && !starts_again() {
             return false;
         }
-        let Some(request) = Request::of(thread, op).map(|request| self.as_composite(thread, request)) else {
-            return false;
-        };
+        let Some(mut request) = Request::of(thread, op) else { return false };
+        self.make_composite(thread, &mut request);
         let loc = self.locations.get(&request.access.addr).copied();
         if loc.is_some_and(|loc| !self.in_place(loc)) {
             return false;

@@ -41,7 +41,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                     return Ok(Go::Back);
                 }
             }
-            if read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
+            let is_known = self.habits[loc.index()].foreign;
+            if !is_known && read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
                 self.note(loc, |habits| habits.foreign = true);
             }
             match source {
