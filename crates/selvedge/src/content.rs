@@ -33,6 +33,32 @@ impl Copies {
         }
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What is in them, by where they are.
+    pub fn save(&self, saved: &mut Vec<(usize, Vec<u8>)>) {
+        saved.clear();
+        saved.extend(self.0.values().filter(|(_, layout)| layout.size() > 0).map(|&(copy, layout)| {
+            // SAFETY: it was allocated with this layout, and nobody uses it now.
+            let bytes = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(copy), layout.size()) };
+            (copy, bytes.to_vec())
+        }));
+    }
+
+    /// Puts back what was in them.
+    pub fn put_back(saved: &[(usize, Vec<u8>)]) {
+        for (copy, bytes) in saved {
+            // SAFETY: as above: there are as many copies as there were, and none is ever given back during a run.
+            unsafe {
+                let copy = std::ptr::with_exposed_provenance_mut::<u8>(*copy);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
+            }
+        }
+    }
+
     /// A number for what is in all copies. Words count as what they are `known_as`, if anything.
     pub fn fingerprint(&self, known_as: impl Fn(u64) -> Option<u64>) -> u64 {
         self.0.iter().fold(0, |all, (original, &(copy, layout))| {

@@ -9,8 +9,11 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs.
 
+mod attempts;
 pub(crate) mod awaits;
+mod past;
 mod retries;
+pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
@@ -493,9 +496,15 @@ impl Machine for RustMachine {
             self.run_again()?;
             self.check(thread, &op)?;
         }
+        let at = self.state(thread).at;
+        if let Some(at) = at
+            && runtime::shared(|shared| shared.retries.begins(at))
+            && ahead.is_none()
+        {
+            self.may_begin_attempt(thread);
+        }
         self.save(thread);
         self.steps.truncate(self.made);
-        let at = self.state(thread).at;
         self.steps.push(Step { thread, op, outcome, now, at });
         self.made += 1;
         self.set_time(now);
@@ -526,10 +535,16 @@ impl Machine for RustMachine {
         if let Some(next) = self.tried.get(&key) {
             return *next;
         }
-        self.mark();
-        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
-        let next = goes_on.then(|| *self.pending(thread));
-        self.undo();
+        let next = match self.comes_to_if(thread, outcome) {
+            Some(found) => found.map(|(op, _)| op),
+            None => {
+                self.mark();
+                let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+                let next = goes_on.then(|| *self.pending(thread));
+                self.undo();
+                next
+            }
+        };
         if self.tried.len() == TRIED {
             self.tried.clear();
         }
@@ -612,6 +627,7 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.tries.told.truncate(made);
         self.memory.undo();
     }
 

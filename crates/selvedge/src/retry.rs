@@ -33,8 +33,8 @@
 //! the same operations, and is in the same state, as if it had never made the attempt.
 //!
 //! **Looking.** So whenever a thread comes to such an exchange, what it would have done in an attempt that fails before that
-//! is tried out (`machine/retries.rs`): everything is run again, but when the thread is to begin the attempt, it is told an
-//! older value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
+//! is tried out (`machine/attempts.rs`): the thread is put back to where it began the attempt, and is told an older
+//! value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
 //! Operations, stack (registers included), memory of the model and counts of objects must be what they are in the
 //! execution. If not, the place is given up, and the exploration starts again without it. What an attempt that fails has
 //! stored to atomics of the thread's own, the one that was made must store again before it looks at it.
@@ -47,7 +47,7 @@
 //! All attempts that could fail are looked at. Writes of the location are ordered by program order and reads-from (the
 //! engine insists on it), so an execution in which the load reads u, or in which a loop that has gone back reads u, has v
 //! and all values between the two before that, and it is explored if the treatment is right up to there: take the first
-//! attempt that is not. What was looked at once is not looked at again if the thread has been told the same, by threads that
+//! attempt that is not. An attempt has loaded something older than what its exchange has found, and so has the next one. What was looked at once is not looked at again if the thread has been told the same, by threads that
 //! have been told the same, and the same values are there.
 //!
 //! If with some values the loop ends without an exchange (an empty stack), or comes to another one (a queue whose end has
@@ -68,16 +68,40 @@ use crate::runtime::At;
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::{CmpOp, Order, Speculation};
 use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, truncate};
+use std::hash::{Hash, Hasher};
+
+/// A place in the source that is looked up fast: hashing and comparing names of files takes time.
+#[derive(Clone, Copy, Debug)]
+struct Spot(At);
+
+impl PartialEq for Spot {
+    fn eq(&self, other: &Spot) -> bool {
+        std::ptr::eq(self.0, other.0) || self.0 == other.0
+    }
+}
+
+impl Eq for Spot {}
+
+impl Hash for Spot {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.0.line()) << 32 | u64::from(self.0.column()));
+    }
+}
 
 /// What is known of loops that try again.
 #[derive(Default)]
 pub(crate) struct Retries {
-    loads: FxHashMap<At, Load>,
-    exchanges: FxHashMap<At, Exchange>,
+    loads: FxHashMap<Spot, Load>,
+    exchanges: FxHashMap<Spot, Exchange>,
+    /// Where attempts begin.
+    starts: FxHashSet<Spot>,
     /// Which exchanges there are of a word.
-    words: FxHashMap<Addr, FxHashSet<At>>,
+    words: FxHashMap<Addr, FxHashSet<Spot>>,
     /// Blocks that threads look into on the way to an exchange.
-    looked_into: FxHashMap<BlockId, FxHashSet<At>>,
+    looked_into: FxHashMap<BlockId, FxHashSet<Spot>>,
+    /// Numbers of attempts before which others may have failed, and have been looked at. What a look has shown holds whatever
+    /// is learned of other places.
+    pub looked: FxHashSet<u64>,
     /// Whether they are looked for.
     pub on: bool,
     /// What is not treated as it could be, and why.
@@ -89,7 +113,7 @@ pub(crate) struct Retries {
 struct Load {
     speculates: Speculates,
     /// Where the thread comes by on its way to the exchange, the exchange included.
-    way: FxHashSet<At>,
+    way: FxHashSet<Spot>,
 }
 
 /// With which values a load is speculative.
@@ -109,6 +133,13 @@ pub(crate) struct Exchange {
     pub load: At,
     pub then: Then,
     given_up: GivenUp,
+}
+
+impl Exchange {
+    /// Where an attempt begins.
+    pub fn first(&self) -> At {
+        if let Then::Back(place) = self.then { place } else { self.load }
+    }
 }
 
 /// What a loop does when its exchange has failed.
@@ -163,8 +194,10 @@ impl Retries {
     pub fn clear(&mut self) {
         self.loads.clear();
         self.exchanges.clear();
+        self.starts.clear();
         self.words.clear();
         self.looked_into.clear();
+        self.looked.clear();
         self.notes.clear();
     }
 
@@ -175,12 +208,22 @@ impl Retries {
 
     /// Whether something is known of an exchange.
     pub fn knows(&self, at: At) -> bool {
-        self.exchanges.contains_key(at)
+        self.exchanges.contains_key(&Spot(at))
+    }
+
+    /// Whether attempts may begin with an operation at a place.
+    pub fn begins(&self, at: At) -> bool {
+        !self.starts.is_empty() && self.on && self.starts.contains(&Spot(at))
+    }
+
+    fn note_starts(&mut self) {
+        let live = self.exchanges.values().filter(|exchange| exchange.given_up == GivenUp::No);
+        self.starts = live.map(|exchange| Spot(exchange.first())).collect();
     }
 
     /// The loop that an exchange ends an attempt of.
     pub fn exchange(&self, at: At) -> Option<Exchange> {
-        self.exchanges.get(at).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
+        self.exchanges.get(&Spot(at)).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
     }
 
     /// A loop was found.
@@ -189,14 +232,15 @@ impl Retries {
             exchange.given_up = GivenUp::No;
         }
         self.notes.retain(|note| !note.ends_with(NOT_NOW));
-        self.exchanges.insert(at, Exchange { load, then, given_up: GivenUp::No });
-        self.loads.entry(load).or_default().way.extend(way);
+        self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+        self.loads.entry(Spot(load)).or_default().way.extend(way.into_iter().map(Spot));
+        self.note_starts();
     }
 
     /// The engine cannot make use of what is known of exchanges of a word; whether there are any.
     pub fn give_up_word(&mut self, addr: Addr) -> bool {
         let places = self.words.remove(&addr).unwrap_or_default();
-        for at in &places {
+        for Spot(at) in &places {
             self.give_up(at, GivenUp::ForNow);
         }
         !places.is_empty()
@@ -204,13 +248,13 @@ impl Retries {
 
     /// A thread looks into a block on the way to an exchange.
     pub fn looks_into(&mut self, block: BlockId, at: At) {
-        self.looked_into.entry(block).or_default().insert(at);
+        self.looked_into.entry(block).or_default().insert(Spot(at));
     }
 
     /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
     /// into one that was freed. Whether there are any.
     pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
-        let places: FxHashSet<At> = self
+        let places: FxHashSet<Spot> = self
             .looked_into
             .iter()
             .filter(|(block, _)| freed.contains(block))
@@ -218,7 +262,7 @@ impl Retries {
             .copied()
             .collect();
         let mut any = false;
-        for at in places {
+        for Spot(at) in places {
             any |= self.exchange(at).is_some();
             self.give_up(at, GivenUp::Yes);
         }
@@ -231,10 +275,12 @@ impl Retries {
     }
 
     fn give_up(&mut self, at: At, given_up: GivenUp) {
-        let Some(exchange) = self.exchanges.get_mut(at).filter(|exchange| exchange.given_up == GivenUp::No) else {
+        let Some(exchange) = self.exchanges.get_mut(&Spot(at)).filter(|exchange| exchange.given_up == GivenUp::No)
+        else {
             return;
         };
         exchange.given_up = given_up;
+        self.note_starts();
         let (file, line, column) = (at.file(), at.line(), at.column());
         let why = if given_up == GivenUp::ForNow { NOT_NOW } else { "one that fails leaves a trace, or may go wrong" };
         self.notes.push(format!("attempts of the exchange at {file}:{line}:{column} are explored one by one: {why}"));
@@ -242,12 +288,12 @@ impl Retries {
 
     /// Whether attempts may begin with a load at a place.
     pub fn is_load(&self, at: At) -> bool {
-        self.loads.contains_key(at)
+        self.loads.contains_key(&Spot(at))
     }
 
     /// Whether a place is on the way from a load to an exchange.
     pub fn is_on_way(&self, load: At, at: At) -> bool {
-        self.loads.get(load).is_some_and(|load| load.way.contains(at))
+        self.loads.get(&Spot(load)).is_some_and(|load| load.way.contains(&Spot(at)))
     }
 
     /// A thread comes to an operation; `own` says whether that is a store to an object of its own.
@@ -256,7 +302,8 @@ impl Retries {
             return Standing::Op(op);
         }
         if let Some(speculation) = open {
-            let sometimes = self.loads.get(speculation.load).map(|load| load.speculates) == Some(Speculates::Sometimes);
+            let sometimes =
+                self.loads.get(&Spot(speculation.load)).map(|load| load.speculates) == Some(Speculates::Sometimes);
             if sometimes && !speculation.moved && !self.is_on_way(speculation.load, at) {
                 *open = None;
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
@@ -283,7 +330,7 @@ impl Retries {
         if !same || loop_.load != open.load {
             return None;
         }
-        self.words.entry(access.addr).or_default().insert(at);
+        self.words.entry(access.addr).or_default().insert(Spot(at));
         let until = Some(Cond { retry: true, ..Cond::new(CmpOp::Eq, expected) });
         Some(Op::Access(Access { until, confirms: true, spins: false, ..*access }))
     }
@@ -292,8 +339,8 @@ impl Retries {
     fn speculates(&self, op: Op, at: At) -> Op {
         let Op::Access(access @ Access { kind: AccessKind::Load, spins: false, .. }) = op else { return op };
         let confirmed =
-            |load: &&Load| load.way.iter().any(|way| self.exchange(way).is_some_and(|other| other.load == at));
-        let speculates = self.loads.get(at).filter(confirmed).map_or(Speculates::Never, |load| load.speculates);
+            |load: &&Load| load.way.iter().any(|Spot(way)| self.exchange(way).is_some_and(|other| other.load == at));
+        let speculates = self.loads.get(&Spot(at)).filter(confirmed).map_or(Speculates::Never, |load| load.speculates);
         let speculative = match speculates {
             Speculates::Never => return op,
             Speculates::Always => Speculation::Always,
@@ -305,7 +352,7 @@ impl Retries {
     /// A thread was told the outcome of an operation.
     pub fn performed(&self, open: &mut Option<Open>, op: &Op, at: At, outcome: Outcome) {
         let Op::Access(access) = op else { return };
-        if access.speculative.is_some() && self.loads.contains_key(at) {
+        if access.speculative.is_some() && self.loads.contains_key(&Spot(at)) {
             let Access { addr, size, .. } = *access;
             *open = Some(Open { addr, size, value: outcome, load: at, moved: false });
         }
@@ -320,7 +367,7 @@ impl Retries {
     /// A thread has ended; whether that was not expected.
     pub fn ends(&mut self, open: Option<Open>) -> bool {
         let Some(open) = open.filter(|_| self.on) else { return false };
-        let sometimes = self.loads.get(open.load).map(|load| load.speculates) == Some(Speculates::Sometimes);
+        let sometimes = self.loads.get(&Spot(open.load)).map(|load| load.speculates) == Some(Speculates::Sometimes);
         let unexpected = !sometimes || open.moved;
         if unexpected {
             self.is_irregular(open.load);
@@ -330,7 +377,7 @@ impl Retries {
 
     /// A thread does not come from a load to the exchange.
     fn is_irregular(&mut self, load: At) {
-        let Some(known) = self.loads.get_mut(load) else { return };
+        let Some(known) = self.loads.get_mut(&Spot(load)) else { return };
         known.speculates = match known.speculates {
             Speculates::Always => Speculates::Sometimes,
             _ => Speculates::Never,
