@@ -207,9 +207,7 @@ fn fits(way: &Way, reads: &[(Name, Source)]) -> bool {
 /// Whether what is read from is not there yet.
 fn is_missing(graph: &Graph, from: Source) -> bool {
     match from {
-        Source::Write(Name { thread, place }) => {
-            !graph.last(thread).is_some_and(|last| graph.event(last).place >= place)
-        }
+        Source::Write(Name { thread, place }) => graph.last(thread).is_none_or(|last| graph.event(last).place < place),
         Source::Initial | Source::Nothing => false,
     }
 }
