@@ -137,7 +137,7 @@ pub struct Event {
     pub pred: EventId,
     /// How many events other than turns come before it in its thread.
     pub place: u32,
-    /// The turn that the thread has taken, if it has done nothing but read since.
+    /// The turn that the thread has taken, if it has done nothing but read since, be it until something went wrong.
     pub open: EventId,
     /// How long the list of executed events was when it was added.
     pub executed: u32,

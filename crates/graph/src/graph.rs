@@ -193,7 +193,7 @@ impl Graph {
         event.is_read() && event.exclusive && !event.blocked && self.last(event.thread) == Some(e)
     }
 
-    /// The turn that a thread has taken, if it has done nothing but read since.
+    /// The turn that a thread has taken, if it has done nothing but read since, be it until something went wrong.
     #[inline]
     pub fn open_turn(&self, thread: ThreadId) -> EventId {
         self.last(thread).map_or(NONE, |last| self.event(last).open)
@@ -276,7 +276,7 @@ impl Graph {
             _ => {}
         }
         event.open = match event.kind {
-            Kind::Fence => self.open_turn(event.thread),
+            Kind::Fence | Kind::Halt => self.open_turn(event.thread),
             Kind::Read if event.composite => self.open_turn(event.thread),
             Kind::Turn if !event.turn.is_put_off() => e,
             _ => NONE,
