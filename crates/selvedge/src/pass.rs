@@ -184,10 +184,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
                 result
             }
         };
-        runtime::shared(|shared| {
-            let freed = shared.blocks.freed_early.as_ref();
-            shared.restart |= freed.is_some_and(|freed| shared.retries.give_up_freed(freed));
-        });
+        runtime::shared(|shared| shared.restart |= shared.looks_into_freed());
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);

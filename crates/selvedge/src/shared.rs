@@ -474,6 +474,12 @@ impl Shared {
         hasher.finish()
     }
 
+    /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.
+    pub fn looks_into_freed(&mut self) -> bool {
+        let freed = self.blocks.freed_early.as_ref();
+        freed.is_some_and(|freed| self.retries.give_up_freed(freed))
+    }
+
     /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.
     pub fn must_clear(&mut self, size: usize) -> bool {
         if size <= self.spins {
