@@ -128,6 +128,12 @@ pub trait Machine {
     /// What a `Ready` thread is about to do, in words.
     fn site(&self, thread: ThreadId) -> Site;
 
+    /// A number for the place in the source at which a `Ready` thread stands, if the machine has one at hand: whenever it is
+    /// the same, so is [`Site::span`]. To make that takes long.
+    fn place_number(&self, _thread: ThreadId) -> Option<u64> {
+        None
+    }
+
     /// The thread's name for people: `main`, `producer`, `worker#2`.
     fn thread_name(&self, thread: ThreadId) -> String;
 

@@ -660,6 +660,11 @@ impl Machine for RustMachine {
         Site { span, object, call, ..Site::default() }
     }
 
+    fn place_number(&self, thread: ThreadId) -> Option<u64> {
+        let at = self.state(thread).at?;
+        Some(std::ptr::from_ref(at).addr() as u64)
+    }
+
     fn thread_name(&self, thread: ThreadId) -> String {
         runtime::shared(|shared| shared.threads.name(thread))
     }
