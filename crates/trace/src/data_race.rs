@@ -242,6 +242,9 @@ pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventI
     let newer = described(sc, trace, f);
     advance(sc, trace, trace.len());
     let object = if older.2.is_empty() { newer.2.clone() } else { older.2.clone() };
+    if let Op::Free { .. } = trace.event(f).op {
+        return raced_by_free(verb(trace, e), older, newer);
+    }
     let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
     let (old_verb, new_verb) = (verb(trace, e), verb(trace, f));
     let hint = if older.3 || newer.3 { NOT_ATOMIC } else { "" };
@@ -250,7 +253,21 @@ pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventI
     Violation { kind: ViolationKind::DataRace, message, places }
 }
 
-fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> (SourceSpan, String, String, bool) {
+/// The violation that a `free` is while another thread may still access the object.
+fn raced_by_free(verb: &str, access: Described, free: Described) -> Violation {
+    let object = if access.2.is_empty() { "an object" } else { &access.2 };
+    let message = format!(
+        "{} frees {object} while {} may still access it: the {verb} does not happen before the free",
+        free.1, access.1
+    );
+    let places = vec![(free.0, format!("free by {}", free.1)), (access.0, format!("{verb} by {}", access.1))];
+    Violation { kind: ViolationKind::UseAfterFree, message, places }
+}
+
+/// Where an event stands in the source, its thread, its object and whether that is volatile.
+type Described = (SourceSpan, String, String, bool);
+
+fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> Described {
     let thread = trace.event(e).action.thread;
     let site = sc.machine.site(thread);
     (site.span, sc.machine.thread_name(thread), site.object, site.volatile)
