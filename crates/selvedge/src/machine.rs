@@ -467,6 +467,7 @@ pub(crate) fn leak() -> Option<Violation> {
     let (_, (what, _)) = left.first()?;
     let others = match left.len() - 1 {
         0 => String::new(),
+        1 => " (another one too)".to_owned(),
         n => format!(" ({n} others too)"),
     };
     let message = format!("{what} that the model has made still lives at its end{others}");
