@@ -137,6 +137,14 @@ pub trait Machine {
     /// The number of the thread with this path, made if it is new.
     fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId>;
 
+    /// A maximal execution has been explored, whatever its end: threads that are still `Ready` wait forever in it.
+    fn ends(&mut self) {}
+
+    /// Whether a `Ready` thread that is left waiting would have given up in time: the execution was cut off.
+    fn times_out(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// Whether [`Machine::at_end`] looks at what is left in memory.
     fn looks_at_the_end(&self) -> bool {
         false
