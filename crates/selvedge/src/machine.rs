@@ -460,6 +460,24 @@ fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
     hasher.finish()
 }
 
+/// What still lives at the end of a run and must not.
+pub(crate) fn leak() -> Option<Violation> {
+    let left = runtime::shared(|shared| {
+        let mut left: Vec<_> = shared.live.iter().map(|(&number, &made)| (number, made)).collect();
+        left.sort_unstable_by_key(|&(number, _)| number);
+        left
+    });
+    let (_, (what, _)) = left.first()?;
+    let others = match left.len() - 1 {
+        0 => String::new(),
+        1 => " (another one too)".to_owned(),
+        n => format!(" ({n} others too)"),
+    };
+    let message = format!("{what} that the model has made still lives at its end{others}");
+    let places = left.iter().take(8).map(|(_, (what, at))| (runtime::span(at), format!("{what} made here")));
+    Some(Violation { kind: ViolationKind::Leak, message, places: places.collect() })
+}
+
 impl Drop for RustMachine {
     fn drop(&mut self) {
         self.abandon();
@@ -702,20 +720,7 @@ impl Machine for RustMachine {
         if self.stale {
             self.run_again()?;
         }
-        let left = runtime::shared(|shared| {
-            let mut left: Vec<_> = shared.live.iter().map(|(&number, &made)| (number, made)).collect();
-            left.sort_unstable_by_key(|&(number, _)| number);
-            left
-        });
-        let Some((_, (what, _))) = left.first() else { return Ok(()) };
-        let others = match left.len() - 1 {
-            0 => String::new(),
-            1 => " (another one too)".to_owned(),
-            n => format!(" ({n} others too)"),
-        };
-        let message = format!("{what} that the model has made still lives at its end{others}");
-        let places = left.iter().take(8).map(|(_, (what, at))| (runtime::span(at), format!("{what} made here")));
-        Err(Stop::Violation(Box::new(Violation { kind: ViolationKind::Leak, message, places: places.collect() })))
+        leak().map_or(Ok(()), |violation| Err(Stop::Violation(Box::new(violation))))
     }
 
     fn output(&self) -> &str {

@@ -7,7 +7,7 @@
 //! so that comes to an end; but there may be many places. So after [`MOST_STARTS`] of them nothing is learned any more, and
 //! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
-use crate::machine::{Body, RustMachine};
+use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Engine, Stats};
 use crate::progress::Line;
 use crate::replay::{Recorded, model_at};
@@ -85,7 +85,10 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         Some((_, Stop::Unsupported(unsupported))) => report::unsupported(unsupported),
         Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
         None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
-        None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
+        None => match machine::leak() {
+            Some(violation) => report::violation(&violation),
+            None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
+        },
     };
     failure.push_str("in this execution, which was run again:\n");
     let forever = match &replay.stop {

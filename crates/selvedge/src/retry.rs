@@ -386,7 +386,7 @@ impl Retries {
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
                 *open = None;
                 return Standing::Op(marked);
-            } else if own || matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) {
+            } else if own || is_load(&op) && !is_speculative(&self.speculates(op, at)) {
                 speculation.on_way |= !speculation.moved && self.is_on_way(speculation.load, at);
                 speculation.moved = true;
             } else {
@@ -471,6 +471,15 @@ impl Retries {
             ));
         }
     }
+}
+
+fn is_load(op: &Op) -> bool {
+    matches!(op, Op::Access(Access { kind: AccessKind::Load, .. }))
+}
+
+/// Whether an operation begins an attempt: the one before it has not been confirmed then, and never will be.
+fn is_speculative(op: &Op) -> bool {
+    matches!(op, Op::Access(Access { speculative: Some(_), .. }))
 }
 
 /// Whether a load may take the place of a failed exchange: it must not see more.
