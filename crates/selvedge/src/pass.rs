@@ -2,6 +2,7 @@
 //! that. Two passes, since a thread that may wake for no reason is never stuck: a notification that gets lost would not
 //! be found in the second one, nor a missing loop around a wait in the first.
 
+use crate::machine::determinism::not_deterministic;
 use crate::machine::{Body, RustMachine};
 use crate::model::{Builder, Engine, Stats};
 use crate::progress::Line;
@@ -15,7 +16,7 @@ use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{Status, Stop};
+use selvedge_machine::{SourceSpan, Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -85,11 +86,12 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
 }
 
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| shared.retries.on = false);
+    runtime::shared(|shared| (shared.retries.on, shared.once) = (false, true));
     loop {
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, &recorded.schedule);
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
+            runtime::shared(|shared| shared.once = false);
             return result;
         }
     }
@@ -108,6 +110,13 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
             runtime::shared(|shared| shared.config = Config { spurious: true, ..config });
             second(builder, body, at, &mut stats, &mut line);
         }
+    }
+    if builder.engine == Engine::Trace && builder.memory_model != MemoryModel::Sc {
+        let asked = builder.memory_model.name();
+        stats.not_covered.push(format!(
+            "what {asked} allows beyond sequential consistency: `Engine::Trace` explores interleavings, whatever the memory \
+             model is set to"
+        ));
     }
     if runtime::shared(|shared| shared.left_out.timeouts) {
         let n = builder.max_timeouts;
@@ -202,6 +211,30 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
     stats
 }
 
+/// What is wrong, if a violation does not come again when its execution is run once more.
+fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option<String> {
+    let what = match again {
+        Ok(Replay { stop: Some((_, Stop::Unsupported(unsupported))), .. }) => {
+            return Some(format!("{}\n  at {}\n", unsupported.feature, unsupported.place));
+        }
+        Ok(Replay { stop: None, threads, .. }) => match found.violation.kind {
+            ViolationKind::Assertion => "no thread fails".to_owned(),
+            ViolationKind::Deadlock | ViolationKind::Livelock
+                if threads.iter().all(|end| end.status == Status::Finished) =>
+            {
+                "all threads end".to_owned()
+            }
+            _ => return None,
+        },
+        Ok(_) => return None,
+        Err(error) => error.to_string(),
+    };
+    let violation = report::violation(&found.violation);
+    let what = format!("this was found in one run: {}; and this in another: {what}", found.violation.message);
+    let Stop::Unsupported(differs) = not_deterministic(&what, SourceSpan::default()) else { return None };
+    Some(format!("{}\n{violation}", differs.feature))
+}
+
 /// A violation with the execution that shows it.
 fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, recorded: &Recorded) -> String {
     let mut text = report::violation(&found.violation);
@@ -215,7 +248,11 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     let lines = if runtime::is_spoiled() {
         "  (the steps cannot be shown)\n".to_owned()
     } else {
-        replay(body, recorded).map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), |r| table(&r))
+        let again = replay(body, recorded);
+        if let Some(differs) = comes_not_again(found, &again) {
+            text = differs;
+        }
+        again.map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), |r| table(&r))
     };
     text.push_str(&format!("in this execution (memory model {model}; {explored} others were explored before it):\n"));
     text.push_str(&lines);
