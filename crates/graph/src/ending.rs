@@ -115,7 +115,8 @@ fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
             }
             // A read-modify-write that leaves what it found changes nothing.
             Kind::Write if event.is_rmw_write() && graph.event(event.pred).value == event.value => {}
-            Kind::Fence => {}
+            // A turn is nothing that the program does.
+            Kind::Fence | Kind::Turn => {}
             _ => return true,
         }
     }

@@ -34,6 +34,7 @@ pub mod alloc;
 mod blocks;
 mod borrow;
 pub mod cell;
+mod command;
 mod content;
 mod coroutine;
 pub mod future;

@@ -82,13 +82,18 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
     };
     let mut failure = match &replay.stop {
         Some((_, Stop::Violation(violation))) => report::violation(violation),
-        Some((_, Stop::Unsupported(unsupported))) => format!("{}\n  at {}\n", unsupported.feature, unsupported.place),
+        Some((_, Stop::Unsupported(unsupported))) => report::unsupported(unsupported),
         Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
         None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
         None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
     };
     failure.push_str("in this execution, which was run again:\n");
-    failure.push_str(&table(&replay));
+    let forever = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
+        Some(_) => false,
+        None => true,
+    };
+    failure.push_str(&table(&replay, forever));
     let not_covered = vec!["one execution was run again, and no other".to_owned()];
     Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
 }
@@ -188,10 +193,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
                 result
             }
         };
-        runtime::shared(|shared| {
-            let freed = shared.blocks.freed_early.as_ref();
-            shared.restart |= freed.is_some_and(|freed| shared.retries.give_up_freed(freed));
-        });
+        runtime::shared(|shared| shared.restart |= shared.looks_into_freed());
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);
@@ -232,7 +234,7 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
         stats.failure = Some(failure(builder, body, found, result, &recorded));
         stats.replay = Some(recorded.write());
     } else if let Some(unsupported) = &result.unsupported {
-        stats.failure = Some(format!("{}\n  at {}\n", unsupported.feature, unsupported.place));
+        stats.failure = Some(report::unsupported(unsupported));
     } else if result.interruption == Some(Interruption::MaxEvents) {
         let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
         stats.failure = Some(format!(
@@ -255,24 +257,24 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
 fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option<String> {
     let what = match again {
         Ok(Replay { stop: Some((_, Stop::Unsupported(unsupported))), .. }) => {
-            return Some(format!("{}\n  at {}\n", unsupported.feature, unsupported.place));
+            return Some(report::unsupported(unsupported));
         }
         Ok(Replay { stop: None, threads, .. }) => match found.violation.kind {
-            ViolationKind::Assertion => "no thread fails".to_owned(),
-            ViolationKind::Deadlock | ViolationKind::Livelock
-                if threads.iter().all(|end| end.status == Status::Finished) =>
-            {
-                "all threads end".to_owned()
-            }
+            ViolationKind::Assertion => "no thread fails",
+            kind if is_forever(kind) && threads.iter().all(|end| end.status == Status::Finished) => "all threads end",
             _ => return None,
         },
-        Ok(_) => return None,
-        Err(error) => error.to_string(),
+        _ => return None,
     };
     let violation = report::violation(&found.violation);
     let what = format!("this was found in one run: {}; and this in another: {what}", found.violation.message);
     let Stop::Unsupported(differs) = not_deterministic(&what, SourceSpan::default()) else { return None };
     Some(format!("{}\n{violation}", differs.feature))
+}
+
+/// Whether what is wrong is that threads stay where they are.
+fn is_forever(kind: ViolationKind) -> bool {
+    matches!(kind, ViolationKind::Deadlock | ViolationKind::Livelock)
 }
 
 /// A violation with the execution that shows it.
@@ -292,9 +294,16 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
         if let Some(differs) = comes_not_again(found, &again) {
             text = differs;
         }
-        again.map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), |r| table(&r))
+        let shown = |replay: Replay| table(&replay, is_forever(found.violation.kind));
+        let not_shown = |error| format!("  (the steps cannot be shown: {error} Or is the model not deterministic?)\n");
+        again.map_or_else(not_shown, shown)
     };
-    text.push_str(&format!("in this execution (memory model {model}; {explored} others were explored before it):\n"));
+    let before = match explored {
+        0 => "the first that was explored".to_owned(),
+        1 => "one other was explored before it".to_owned(),
+        n => format!("{n} others were explored before it"),
+    };
+    text.push_str(&format!("in this execution (memory model {model}; {before}):\n"));
     text.push_str(&lines);
     text
 }
