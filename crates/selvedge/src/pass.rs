@@ -65,6 +65,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         let updates = shared.config.updates;
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
+        shared.config.count_senders = recorded.count_senders;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
         updates
     });
@@ -132,6 +133,9 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
             "what {asked} allows beyond sequential consistency: `Engine::Trace` explores interleavings, whatever the memory \
              model is set to"
         ));
+    }
+    if left_out.rendezvous {
+        stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
     if runtime::shared(|shared| shared.left_out.timeouts) {
         let n = builder.max_timeouts;
