@@ -382,6 +382,12 @@ impl Blocks {
         self.blocks.iter().map(Blocks::content).collect()
     }
 
+    /// The block that an address points into, if it lives: its address, and the words in it.
+    pub fn content_at(&self, at: usize) -> Option<(usize, Vec<u64>)> {
+        let block = self.find(at).filter(|block| !block.freed)?;
+        Some((block.at, Blocks::content(block)))
+    }
+
     fn content(block: &Block) -> Vec<u64> {
         let size = if block.freed { 0 } else { block.id.size };
         let byte = |n: usize| {

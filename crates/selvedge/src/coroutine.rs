@@ -180,6 +180,11 @@ impl Strand {
         unsafe { self.pending.as_ref() }
     }
 
+    /// Whether it has come to its end.
+    pub fn has_ended(&self) -> bool {
+        self.coroutine.is_none()
+    }
+
     /// An address on its stack below all frames of the model's code, while it waits with an operation.
     pub fn low(&self) -> usize {
         self.pending.addr()
@@ -352,6 +357,7 @@ impl Pool {
         strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
+        runtime::count_turn();
         overflow::guard(&raw const strand.guarded);
         let result = coroutine.resume(outcome);
         overflow::guard(std::ptr::null());

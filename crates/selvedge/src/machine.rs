@@ -7,10 +7,11 @@
 //! are taken back, that happens once per turn of the exploration.
 //!
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
-//! that names the first operation that differs.
+//! that names the first operation that differs (`machine/determinism.rs`).
 
 mod attempts;
 pub(crate) mod awaits;
+pub(crate) mod determinism;
 mod past;
 mod retries;
 pub(crate) mod snapshot;
@@ -28,8 +29,8 @@ use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
-    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
-    Unsupported, Violation, ViolationKind, main_thread,
+    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, Status, Stop, ThreadId, Unsupported,
+    Violation, ViolationKind, main_thread,
 };
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -88,6 +89,8 @@ pub(crate) struct RustMachine {
     told: Vec<u64>,
     /// What is known of loops that try again.
     tries: retries::Tries,
+    /// What has been compared.
+    compared: determinism::Compared,
 }
 
 /// More is not kept of what was tried out.
@@ -135,6 +138,7 @@ impl RustMachine {
             image: Vec::new(),
             told: Vec::new(),
             tries: retries::Tries::default(),
+            compared: determinism::Compared::default(),
         }
     }
 
@@ -325,6 +329,7 @@ impl RustMachine {
         if runtime::shared(|shared| shared.restart) {
             return Err(*runtime::starts_again());
         }
+        self.keep_met();
         self.abandon();
         self.begin();
         self.stale = false;
@@ -341,13 +346,16 @@ impl RustMachine {
             std::mem::take(&mut shared.script.steps)
         });
         runtime::take_aside();
+        let result = result.and_then(|()| self.compare());
+        // Threads are not where they should be: whoever wants them to go on next is told the same.
+        self.stale = result.is_err();
         result
     }
 
     /// Lets threads make the steps of the script.
     fn follow_script(&mut self) -> Result<(), Stop> {
-        while let Some(Step { thread, op, outcome, now, .. }) = self.next_of_script() {
-            self.check(thread, &op)?;
+        while let Some(Step { thread, op, outcome, now, at }) = self.next_of_script() {
+            self.check(thread, &op, at)?;
             self.set_time(now);
             if let Op::Spawn { child } = op {
                 // As in the first run: the parent comes to its next operation, then the child to its first one.
@@ -376,42 +384,6 @@ impl RustMachine {
                 script.steps[script.next - 1]
             })
         })
-    }
-
-    /// Whether a thread is where the record says.
-    #[inline]
-    fn check(&self, thread: ThreadId, op: &Op) -> Result<(), Stop> {
-        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
-        match slot.and_then(|slot| slot.strand.pending()) {
-            Some(now) if now.op == *op => Ok(()),
-            now => Err(self.differs(thread, *op, now.map(|now| (now.op, now.at)))),
-        }
-    }
-
-    /// A thread does not do what it has done before. What a model's code does for the first time in a process (`std`
-    /// allocates buffers, for instance) it does not do again: so everything is tried again first.
-    fn differs(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
-        let again = runtime::shared(|shared| {
-            shared.mismatches += 1;
-            shared.restart = shared.mismatches <= 2;
-            shared.restart
-        });
-        if again { *runtime::starts_again() } else { self.not_deterministic(thread, op, now) }
-    }
-
-    fn not_deterministic(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
-        let name = self.thread_name(thread);
-        let before = crate::report::operation(&op);
-        let (after, place) = match now {
-            Some((now, at)) => (crate::report::operation(&now), runtime::span(at)),
-            None => ("nothing".to_owned(), SourceSpan::default()),
-        };
-        let feature = format!(
-            "a model that is not deterministic: with the same outcomes, {name} did this in one run: {before}; and this in \
-             another: {after}. A model must not depend on time, randomness, addresses, or on what `std` keeps from one \
-             run to the next"
-        );
-        Stop::Unsupported(Box::new(Unsupported { feature, place }))
     }
 
     /// A number for all that has happened.
@@ -462,11 +434,7 @@ fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
 
 /// What still lives at the end of a run and must not.
 pub(crate) fn leak() -> Option<Violation> {
-    let left = runtime::shared(|shared| {
-        let mut left: Vec<_> = shared.live.iter().map(|(&number, &made)| (number, made)).collect();
-        left.sort_unstable_by_key(|&(number, _)| number);
-        left
-    });
+    let left = runtime::shared(|shared| shared.unreachable());
     let (_, (what, _)) = left.first()?;
     let others = match left.len() - 1 {
         0 => String::new(),
@@ -492,9 +460,11 @@ impl Drop for RustMachine {
 impl Machine for RustMachine {
     fn start(&mut self) -> Result<(), Stop> {
         self.begin();
+        self.compared.real = true;
         self.save(main_thread());
         self.create(main_thread());
-        self.advance(main_thread(), 0)
+        let result = self.advance(main_thread(), 0);
+        result.map_err(|stop| self.fails_again(main_thread(), stop))
     }
 
     fn thread_limit(&self) -> usize {
@@ -510,16 +480,15 @@ impl Machine for RustMachine {
     }
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
-        let op = self.state(thread).op;
+        let State { op, at, .. } = *self.state(thread);
         let now = self.memory.now();
         let ahead = self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now));
         if ahead.is_some() {
             self.stale = false;
         } else if self.stale {
             self.run_again()?;
-            self.check(thread, &op)?;
+            self.check(thread, &op, at)?;
         }
-        let at = self.state(thread).at;
         if let Some(at) = at
             && runtime::shared(|shared| shared.retries.begins(at))
             && ahead.is_none()
@@ -527,7 +496,7 @@ impl Machine for RustMachine {
             self.may_begin_attempt(thread)?;
             if self.stale {
                 self.run_again()?;
-                self.check(thread, &op)?;
+                self.check(thread, &op, Some(at))?;
             }
         }
         self.save(thread);
@@ -545,16 +514,15 @@ impl Machine for RustMachine {
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
-        match op {
+        let mut own = own.map_err(|stop| (thread, stop));
+        if let Op::Spawn { child } = op {
             // The parent's own trouble is reported first; the child exists all the same.
-            Op::Spawn { child } => {
-                self.save(child);
-                self.create(child);
-                let child = self.advance(child, 0);
-                own.and(child)
-            }
-            _ => own,
+            self.save(child);
+            self.create(child);
+            let childs = self.advance(child, 0);
+            own = own.and(childs.map_err(|stop| (child, stop)));
         }
+        own.map_err(|(thread, stop)| self.fails_again(thread, stop))
     }
 
     fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
@@ -717,7 +685,7 @@ impl Machine for RustMachine {
     }
 
     fn at_end(&mut self) -> Result<(), Stop> {
-        if self.stale {
+        if self.is_to_be_compared() || self.stale {
             self.run_again()?;
         }
         leak().map_or(Ok(()), |violation| Err(Stop::Violation(Box::new(violation))))

@@ -7,6 +7,7 @@
 //! so that comes to an end; but there may be many places. So after [`MOST_STARTS`] of them nothing is learned any more, and
 //! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
+use crate::machine::determinism::not_deterministic;
 use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Engine, Stats};
 use crate::progress::Line;
@@ -20,7 +21,7 @@ use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{Status, Stop, ViolationKind};
+use selvedge_machine::{SourceSpan, Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -102,11 +103,12 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
 }
 
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| shared.retries.on = false);
+    runtime::shared(|shared| (shared.retries.on, shared.once) = (false, true));
     loop {
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, &recorded.schedule);
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
+            runtime::shared(|shared| shared.once = false);
             return result;
         }
     }
@@ -127,6 +129,13 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
         } else {
             stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
         }
+    }
+    if builder.engine == Engine::Trace && builder.memory_model != MemoryModel::Sc {
+        let asked = builder.memory_model.name();
+        stats.not_covered.push(format!(
+            "what {asked} allows beyond sequential consistency: `Engine::Trace` explores interleavings, whatever the memory \
+             model is set to"
+        ));
     }
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
@@ -251,6 +260,25 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
     stats
 }
 
+/// What is wrong, if a violation does not come again when its execution is run once more.
+fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option<String> {
+    let what = match again {
+        Ok(Replay { stop: Some((_, Stop::Unsupported(unsupported))), .. }) => {
+            return Some(report::unsupported(unsupported));
+        }
+        Ok(Replay { stop: None, threads, .. }) => match found.violation.kind {
+            ViolationKind::Assertion => "no thread fails",
+            kind if is_forever(kind) && threads.iter().all(|end| end.status == Status::Finished) => "all threads end",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let violation = report::violation(&found.violation);
+    let what = format!("this was found in one run: {}; and this in another: {what}", found.violation.message);
+    let Stop::Unsupported(differs) = not_deterministic(&what, SourceSpan::default()) else { return None };
+    Some(format!("{}\n{violation}", differs.feature))
+}
+
 /// Whether what is wrong is that threads stay where they are.
 fn is_forever(kind: ViolationKind) -> bool {
     matches!(kind, ViolationKind::Deadlock | ViolationKind::Livelock)
@@ -269,8 +297,13 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     let lines = if runtime::is_spoiled() {
         "  (the steps cannot be shown)\n".to_owned()
     } else {
+        let again = replay(body, recorded);
+        if let Some(differs) = comes_not_again(found, &again) {
+            text = differs;
+        }
         let shown = |replay: Replay| table(&replay, is_forever(found.violation.kind));
-        replay(body, recorded).map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), shown)
+        let not_shown = |error| format!("  (the steps cannot be shown: {error} Or is the model not deterministic?)\n");
+        again.map_or_else(not_shown, shown)
     };
     let before = match explored {
         0 => "the first that was explored".to_owned(),

@@ -67,6 +67,8 @@ thread_local! {
     /// What the last model has left, for the next one.
     static LEFT: Cell<Option<Box<Shared>>> = const { Cell::new(None) };
     static PANIC: RefCell<Vec<(String, SourceSpan)>> = const { RefCell::new(Vec::new()) };
+    /// How often a thread was resumed.
+    static TURNS: Cell<u64> = const { Cell::new(0) };
     /// How many operations destructors have made while their thread unwinds, that could not be put off.
     static ASIDE: Cell<u64> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
@@ -182,6 +184,18 @@ pub(crate) fn set_here(here: Option<Here>) {
     YIELDER.set(here.map_or(std::ptr::null(), |here| here.yielder));
 }
 
+/// A thread is about to be resumed. (Counted here and not where operations are performed, since what is counted must not be
+/// left over on a thread's stack.)
+#[inline]
+pub(crate) fn count_turn() {
+    TURNS.set(TURNS.get() + 1);
+}
+
+/// How often a thread was resumed.
+pub(crate) fn turns() -> u64 {
+    TURNS.get()
+}
+
 /// Whether operations need more than usual: stacks and memory are compared.
 #[inline]
 pub(crate) fn is_unusual() -> bool {
@@ -216,7 +230,7 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         return perform_unusually(op, at);
     }
     if REPEATS.get()
-        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op))
+        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op, at))
     {
         return outcome;
     }
@@ -234,7 +248,7 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
         perform_deferred();
     }
     let op = marked(op, at);
-    let outcome = match from_script(&op) {
+    let outcome = match from_script(&op, at) {
         Some(outcome) => outcome,
         None => {
             scrub();
@@ -267,11 +281,11 @@ fn performed(op: &Op, at: At, outcome: Outcome) {
 
 /// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
 #[inline(never)]
-fn from_script(op: &Op) -> Option<Outcome> {
+fn from_script(op: &Op, at: At) -> Option<Outcome> {
     if !REPEATS.get() {
         return None;
     }
-    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op))
+    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op, at))
 }
 
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
@@ -366,6 +380,13 @@ pub(crate) fn start_again() -> ! {
 #[track_caller]
 pub(crate) fn stop(feature: String, at: At) -> ! {
     suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: span(at) })))));
+    unreachable!("a thread that was stopped is never resumed")
+}
+
+/// The thread cannot go on, for this reason.
+#[track_caller]
+pub(crate) fn stop_with(why: Yielded) -> ! {
+    suspend(why);
     unreachable!("a thread that was stopped is never resumed")
 }
 

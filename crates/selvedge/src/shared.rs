@@ -1,6 +1,7 @@
 //! What operations and the machine share while a model is run.
 
 use crate::blocks::{Installed, SavedBlocks};
+use crate::borrow::Borrows;
 use crate::content::Copies;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
@@ -130,7 +131,11 @@ pub(crate) struct Shared {
     /// Words that say whether a thread may go on that has parked.
     pub parks: FxHashMap<Addr, ThreadId>,
     /// Objects that were met in this run, by the number that they have got.
-    numbers: Vec<Seen>,
+    pub numbers: Vec<Numbered>,
+    /// Which cells are being accessed.
+    pub borrows: Borrows,
+    /// How many operations of runs that were repeated threads have performed without being resumed.
+    pub repeated: u64,
     /// An address in the frame that has started the model.
     pub top: usize,
     /// How much of a stack is looked at when threads spin; 0 if none does.
@@ -143,6 +148,8 @@ pub(crate) struct Shared {
     pub tries_out: bool,
     /// The exploration has to start again.
     pub restart: bool,
+    /// Whether one execution is run, and no thread runs twice.
+    pub once: bool,
     /// How often a run has differed from its record.
     pub mismatches: u32,
     /// Whether it is known that the allocator tells what the model allocates.
@@ -161,7 +168,8 @@ pub(crate) struct SavedShared {
     run: u64,
     rest: u64,
     thread: (u32, u32, u32, u32, Option<Open>),
-    numbers: Vec<Seen>,
+    numbers: Vec<Numbered>,
+    borrows: Borrows,
     trail: usize,
     met: Vec<Was>,
     copies: Vec<(usize, Vec<u8>)>,
@@ -174,6 +182,13 @@ pub(crate) struct Seen {
     pub addr: Addr,
     /// Whether it lies in memory that is not this run's: in a `static`, or in what the model's closure has captured.
     pub outside: bool,
+}
+
+/// An object that was met in this run, and the value that it had first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Numbered {
+    pub seen: Seen,
+    pub init: u64,
 }
 
 /// An object keeps the run and its number in one word.
@@ -208,12 +223,15 @@ impl Shared {
             origins: FxHashMap::default(),
             parks: FxHashMap::default(),
             numbers: Vec::new(),
+            borrows: Borrows::default(),
+            repeated: 0,
             top: 0,
             spins: 0,
             awaits: Awaits::default(),
             retries: Retries::default(),
             tries_out: false,
             restart: false,
+            once: false,
             mismatches: 0,
             tracked: false,
             script: Script::default(),
@@ -269,6 +287,7 @@ impl Shared {
         self.live.clear();
         self.next_live = 1;
         self.numbers.clear();
+        self.borrows.clear();
         self.places.new_run();
         self.virtuals.new_run();
         self.blocks.new_run();
@@ -276,9 +295,10 @@ impl Shared {
 
     /// A thread comes to an operation of a run that is being repeated: the outcome, if it goes on by itself.
     #[inline]
-    pub fn repeat(&mut self, thread: ThreadId, op: &Op) -> Option<Outcome> {
-        let step = self.script.take(thread, op)?;
+    pub fn repeat(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<Outcome> {
+        let step = self.script.take(thread, op, at)?;
         self.blocks.now = step.now;
+        self.repeated += 1;
         // As if the machine had been asked: the memory knows what was met before.
         self.met.clear();
         Some(step.outcome)
@@ -296,7 +316,8 @@ impl Shared {
     fn remembered(&mut self, met: Met, what: &'static str, at: At) -> u64 {
         let number = self.numbers.len() as u64;
         assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
-        self.numbers.push(Seen { addr: met.addr, outside: met.owner.is_none() });
+        let seen = Seen { addr: met.addr, outside: met.owner.is_none() };
+        self.numbers.push(Numbered { seen, init: met.init });
         self.met.push(met);
         self.origins.insert(met.addr, (what, at));
         self.run << NUMBER_BITS | number
@@ -306,7 +327,10 @@ impl Shared {
     #[inline]
     pub fn recognise(&self, remembered: u64) -> Option<Seen> {
         let number = remembered & ((1 << NUMBER_BITS) - 1);
-        (remembered >> NUMBER_BITS == self.run).then(|| self.numbers.get(number as usize).copied()).flatten()
+        (remembered >> NUMBER_BITS == self.run)
+            .then(|| self.numbers.get(number as usize))
+            .flatten()
+            .map(|known| known.seen)
     }
 
     /// Meets the object that lies at an address.
@@ -357,6 +381,7 @@ impl Shared {
         let PerThread { made, children, timeouts, spurious, open, .. } = *self.per_thread(thread);
         saved.thread = (made, children, timeouts, spurious, open);
         saved.numbers.clone_from(&self.numbers);
+        saved.borrows.clone_from(&self.borrows);
         let trail = self.places.trail();
         saved.trail = before.map_or(trail, |before| before.trail).min(trail);
         saved.met.clear();
@@ -374,6 +399,7 @@ impl Shared {
         let now = self.per_thread(thread);
         (now.made, now.children, now.timeouts, now.spurious, now.open) = saved.thread;
         self.numbers.clone_from(&saved.numbers);
+        self.borrows.clone_from(&saved.borrows);
         self.places.put_back(saved.trail, &saved.met);
         Copies::put_back(&saved.copies);
         self.blocks.put_back(&saved.blocks);
@@ -404,7 +430,10 @@ impl Shared {
     /// A number for what a thread has changed since in memory, and in what objects are known by.
     pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
         let mut hasher = FxHasher::default();
-        self.numbers[saved.numbers.len().min(self.numbers.len())..].hash(&mut hasher);
+        for Numbered { seen, .. } in &self.numbers[saved.numbers.len().min(self.numbers.len())..] {
+            seen.hash(&mut hasher);
+        }
+        (self.numbers.len(), self.borrows.len()).hash(&mut hasher);
         if let Some(PerThread { made, children, timeouts, spurious, .. }) = self.per_thread.get(thread.index()) {
             (made, children, timeouts, spurious).hash(&mut hasher);
         }
@@ -492,7 +521,7 @@ impl Shared {
             (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
         }
         (self.unjoined, self.live.len(), self.raw_arcs.len()).hash(&mut hasher);
-        (self.allocations.len(), self.lazies.len(), self.handed_over).hash(&mut hasher);
+        (self.allocations.len(), self.lazies.len(), self.handed_over, self.borrows.len()).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -557,3 +557,40 @@ fn a_pointer_to_a_static_is_itself() {
         assert_eq!(unsafe { (*pointer.load(Relaxed)).load(Relaxed) }, 5);
     });
 }
+
+/// A static is never dropped: what it owns is no leak.
+#[test]
+fn what_statics_own_is_not_leaked() {
+    static ONCE: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+    static LAZY: LazyLock<Arc<Mutex<Arc<AtomicUsize>>>> = LazyLock::new(|| Arc::new(Mutex::new(Arc::default())));
+    static LIST: Mutex<Vec<Arc<AtomicUsize>>> = Mutex::new(Vec::new());
+    let explore = |leaks: bool| {
+        Builder::new().explore(move || {
+            let handle = thread::spawn(|| ONCE.get_or_init(|| Arc::new(AtomicUsize::new(1))).store(2, Relaxed));
+            LAZY.lock().unwrap().store(2, Relaxed);
+            LIST.lock().unwrap().push(Arc::new(AtomicUsize::new(1)));
+            handle.join().unwrap();
+            if leaks {
+                std::mem::forget(Arc::new(AtomicUsize::new(1)));
+            }
+        })
+    };
+    assert_eq!(explore(false).failure, None);
+    let failure = explore(true).failure.expect("what is forgotten is leaked");
+    assert!(failure.starts_with("leak: Arc "), "{failure}");
+    assert!(!failure.contains("others too"), "{failure}");
+}
+
+/// That the trace engine explores interleavings only is part of what it says.
+#[test]
+fn the_trace_engine_says_what_it_does_not_cover() {
+    let explore = |engine, model| {
+        let mut builder = Builder::new();
+        (builder.engine, builder.memory_model) = (engine, model);
+        builder.explore(|| ()).not_covered
+    };
+    let not_covered = explore(Engine::Trace, MemoryModel::Rc11);
+    assert!(matches!(not_covered.as_slice(), [what] if what.contains("rc11")), "{not_covered:?}");
+    assert!(explore(Engine::Trace, MemoryModel::Sc).is_empty());
+    assert!(explore(Engine::Graph, MemoryModel::Rc11).is_empty());
+}
