@@ -7,12 +7,14 @@ use crate::machine::awaits::Awaits;
 use crate::object::Word;
 use crate::places::{Met, Place, Places, Was};
 use crate::retry::{Open, Retries, Standing};
+use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
+use crate::spin::Cycle;
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId};
 use std::any::Any;
@@ -80,6 +82,10 @@ pub(crate) struct LeftOut {
     pub timeouts: bool,
     /// Something that could have failed or woken for no reason.
     pub spurious: bool,
+    /// More rounds of loops that take locks which others try to take.
+    pub rounds: bool,
+    /// Whether a loop in which a thread chooses ever ends.
+    pub choices: bool,
 }
 
 /// What operations and the machine share.
@@ -127,6 +133,12 @@ pub(crate) struct Shared {
     pub spins: usize,
     /// Where threads spin.
     pub awaits: Awaits,
+    /// Locks that somebody tries to take in some execution, and so may find held.
+    pub tried: FxHashSet<Addr>,
+    /// Whether a cycle in which locks are taken was taken for a pure one.
+    pub spins_with_locks: bool,
+    /// Where threads come again and again without saying that they spin.
+    pub unmarked: Unmarked,
     /// Where threads try again.
     pub retries: Retries,
     /// Whether what runs is tried out only, perhaps with values that no execution has.
@@ -198,6 +210,9 @@ impl Shared {
             top: 0,
             spins: 0,
             awaits: Awaits::default(),
+            tried: FxHashSet::default(),
+            spins_with_locks: false,
+            unmarked: Unmarked::default(),
             retries: Retries::default(),
             tries_out: false,
             restart: false,
@@ -222,6 +237,9 @@ impl Shared {
         self.top = top;
         self.spins = 0;
         self.awaits = Awaits::default();
+        self.tried.clear();
+        self.spins_with_locks = false;
+        self.unmarked = Unmarked::default();
         self.retries = Retries::default();
         self.restart = false;
         self.mismatches = 0;
@@ -468,6 +486,31 @@ impl Shared {
         (self.unjoined, self.live.len(), self.raw_arcs.len()).hash(&mut hasher);
         (self.allocations.len(), self.lazies.len()).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// A thread has come round: the steps after which it would do so forever, if that is known.
+    pub fn comes_round(&mut self, cycle: Cycle) -> Option<u32> {
+        match cycle {
+            Cycle::Pure { steps, locks } => {
+                self.spins_with_locks |= locks;
+                Some(steps)
+            }
+            Cycle::Chooses { locks } => {
+                self.spins_with_locks |= locks;
+                // A pass without them tells what becomes of a loop in which something fails for no reason.
+                self.left_out.choices |= !self.config.spurious;
+                None
+            }
+            Cycle::InVain => {
+                self.left_out.rounds = true;
+                None
+            }
+        }
+    }
+
+    /// Somebody tries to take a lock. Whether that is news which makes a difference.
+    pub fn tries(&mut self, lock: Addr) -> bool {
+        self.tried.insert(lock) && self.spins_with_locks
     }
 
     /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.

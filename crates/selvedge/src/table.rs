@@ -54,7 +54,12 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     let mut lines = Vec::new();
     for (n, event) in events.iter().enumerate().rev().filter(|(_, event)| event.thread == end.thread) {
         match &event.op {
-            Op::Fence { .. } => {}
+            Op::Fence { .. } | Op::Access(Access { purpose: Purpose::Unlock, .. }) => {}
+            Op::Access(Access { purpose: Purpose::Lock, .. }) => {
+                let line = format!("{}: {}", event.site.span, operation(&event.op));
+                lines.retain(|other| *other != line);
+                lines.push(line);
+            }
             Op::Access(access) if access.reads() && event.done.new.is_none_or(|new| new == event.done.old) => {
                 let what = read_in_words(events, access, Some(event.done.old), source(events, n, access));
                 let line = format!("{}: {what}", event.site.span);
