@@ -422,8 +422,18 @@ pub(crate) fn yields(at: At) {
     if std::thread::panicking() {
         count_aside();
     } else {
+        has_room(at);
         scrub();
         suspend_yielding(at);
+    }
+}
+
+/// Fails if the stack is used up.
+#[track_caller]
+#[inline(never)]
+fn has_room(at: At) {
+    if overflow::is_near() {
+        fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
 }
 

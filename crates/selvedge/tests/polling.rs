@@ -443,3 +443,16 @@ fn a_loop_that_counts_without_end_is_named() {
     let says = ["counts has performed this", "load, Acquire, of AtomicBool", "polling.rs:", "hint::spin_loop()"];
     assert!(says.iter().all(|what| failure.contains(what)), "{failure}");
 }
+
+/// No two states of a thread that calls itself are the same, however little of its stack is left.
+#[test]
+fn a_thread_that_yields_deeper_and_deeper_does_not_spin() {
+    fn deeper(n: u64) -> u64 {
+        let array = std::hint::black_box([n; 512]);
+        hint::spin_loop();
+        if array[0] == 1 { 0 } else { deeper(n) + array[511] }
+    }
+    let stats = explore(Engine::Graph, || assert_eq!(std::hint::black_box(deeper(0)), 0));
+    let failure = stats.failure.expect("it never ends");
+    assert!(failure.contains("stack overflow"), "{failure}");
+}
