@@ -14,6 +14,7 @@ use crate::overflow::{self, Ended, Guarded};
 use crate::runtime::{self, Here, Pending, Yielded};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use selvedge_ir::EntityRef;
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
@@ -297,8 +298,10 @@ impl Pool {
         if self.clears > 0 {
             Strand::clear(&mut stack, self.clears);
         }
+        // As a whole word: this is moved to the stack, which is compared, and bytes between would be left over from others.
+        let number = thread.index();
         let run = move |yielder: &Yielder<Outcome, Yielded>, _| {
-            runtime::set_here(Some(Here { thread, yielder }));
+            runtime::set_here(Some(Here { thread: ThreadId::new(number), yielder }));
             let all = move || {
                 runtime::must_track();
                 body();

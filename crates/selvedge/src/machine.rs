@@ -205,7 +205,9 @@ impl RustMachine {
         }
         runtime::repeats(repeats && !slot.spin.watches());
         let mut before = slot.spin.watches().then(|| memory(others));
-        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), _)) if !repeats);
+        // Attempts of other loops are tried out (`attempts.rs`).
+        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), at))
+            if !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
         let stacks_before = speculates.then(|| stacks(others));
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         if let Some(before) = stacks_before
@@ -307,7 +309,7 @@ impl RustMachine {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
         runtime::shared(|shared| {
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
-            if !shared.retries.is_empty() {
+            if shared.retries.on {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
             }
             shared.met.clear();
@@ -515,7 +517,11 @@ impl Machine for RustMachine {
             && runtime::shared(|shared| shared.retries.begins(at))
             && ahead.is_none()
         {
-            self.may_begin_attempt(thread);
+            self.may_begin_attempt(thread)?;
+            if self.stale {
+                self.run_again()?;
+                self.check(thread, &op)?;
+            }
         }
         self.save(thread);
         self.steps.truncate(self.made);
@@ -652,6 +658,7 @@ impl Machine for RustMachine {
         }
         self.made = made;
         self.tries.told.truncate(made);
+        self.forget_attempts(made);
         self.memory.undo();
     }
 

@@ -53,6 +53,8 @@
 //! If with some values the loop ends without an exchange (an empty stack), or comes to another one (a queue whose end has
 //! to be helped along), then the load is speculative only with those with which the next operation is on the way to the
 //! exchange; that is tried out too. If that does not tell either, the place is given up.
+//! Attempts that could have failed before such an end are looked at in the same way, and those that load what others write
+//! later are looked at again (`machine/retries/later.rs`).
 //!
 //! **What goes wrong.** An attempt that fails may go wrong where one that succeeds does not: it looks at a node that somebody
 //! else has taken and freed meanwhile. So on the way to the exchange there may be no plain access but to objects of the
@@ -99,6 +101,10 @@ pub(crate) struct Retries {
     words: FxHashMap<Addr, FxHashSet<Spot>>,
     /// Blocks that threads look into on the way to an exchange.
     looked_into: FxHashMap<BlockId, FxHashSet<Spot>>,
+    /// Loads and values of which it was tried out what comes next.
+    tried: FxHashSet<(Spot, u64)>,
+    /// Exchanges of which it was tried out what comes if they fail.
+    foreseen: FxHashSet<Spot>,
     /// Numbers of attempts before which others may have failed, and have been looked at. What a look has shown holds whatever
     /// is learned of other places.
     pub looked: FxHashSet<u64>,
@@ -117,8 +123,8 @@ struct Load {
 }
 
 /// With which values a load is speculative.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Speculates {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Speculates {
     #[default]
     Always,
     /// With those with which the next operation is on the way to the exchange.
@@ -159,8 +165,15 @@ enum GivenUp {
     No,
     /// The engine cannot make use of it. It may be able to when it knows more of what is done with the same word.
     ForNow,
+    /// There is another attempt within one.
+    Nested,
+    /// What its load finds does not tell whether it follows.
+    Irregular,
     Yes,
 }
+
+/// More loads and values are not tried out before it turns out by itself.
+const MOST_TRIED: usize = 256;
 
 /// Why an exchange is given up for now.
 const NOT_NOW: &str = "what else is done with the word does not allow to take them together";
@@ -172,8 +185,9 @@ pub(crate) struct Open {
     size: u8,
     value: u64,
     load: At,
-    /// Whether something has been performed since.
+    /// Whether something has been performed since, and whether the first of it was on the way to an exchange.
     moved: bool,
+    on_way: bool,
 }
 
 /// What a thread stands at.
@@ -198,6 +212,8 @@ impl Retries {
         self.words.clear();
         self.looked_into.clear();
         self.looked.clear();
+        self.foreseen.clear();
+        self.tried.clear();
         self.notes.clear();
     }
 
@@ -226,15 +242,55 @@ impl Retries {
         self.exchanges.get(&Spot(at)).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
     }
 
-    /// A loop was found.
-    pub fn learn(&mut self, at: At, (load, then): (At, Then), way: impl IntoIterator<Item = At>) {
+    /// The loops whose attempts begin with a load, by where their exchanges are.
+    pub fn exchanges_after(&self, load: At) -> Vec<(At, Exchange)> {
+        let Some(known) = self.loads.get(&Spot(load)) else { return Vec::new() };
+        let exchanges = known.way.iter().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
+        exchanges.filter(|(_, exchange)| exchange.load == load).collect()
+    }
+
+    /// Whether it was tried out what an exchange does that fails.
+    pub fn is_foreseen(&self, at: At) -> bool {
+        self.foreseen.contains(&Spot(at))
+    }
+
+    /// That is tried out.
+    pub fn foresees(&mut self, at: At) {
+        self.foreseen.insert(Spot(at));
+    }
+
+    /// A loop was found; whether there is something to be done otherwise.
+    ///
+    /// There can be no other attempt within one. If there is, the one within is preferred.
+    pub fn learn(&mut self, at: At, (load, then): (At, Then), way: Vec<At>, speculates: Speculates) -> bool {
+        if speculates == Speculates::Never {
+            self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+            self.give_up(at, GivenUp::Irregular);
+            return false;
+        }
+        let live = |exchange: &Exchange| exchange.given_up == GivenUp::No;
+        if way.iter().any(|place| self.exchanges.values().any(|other| live(other) && Spot(other.load) == Spot(place))) {
+            self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+            self.give_up(at, GivenUp::Nested);
+            return false;
+        }
+        let around: Vec<Spot> =
+            self.loads.iter().filter(|(_, other)| other.way.contains(&Spot(load))).map(|(&at, _)| at).collect();
+        let around: Vec<At> =
+            self.exchanges.iter().filter(|(_, other)| around.contains(&Spot(other.load))).map(|(at, _)| at.0).collect();
+        for at in around {
+            self.give_up(at, GivenUp::Nested);
+        }
         for exchange in self.exchanges.values_mut().filter(|exchange| exchange.given_up == GivenUp::ForNow) {
             exchange.given_up = GivenUp::No;
         }
         self.notes.retain(|note| !note.ends_with(NOT_NOW));
         self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
-        self.loads.entry(Spot(load)).or_default().way.extend(way.into_iter().map(Spot));
+        let known = self.loads.entry(Spot(load)).or_default();
+        known.way.extend(way.into_iter().map(Spot));
+        known.speculates = known.speculates.max(speculates);
         self.note_starts();
+        true
     }
 
     /// The engine cannot make use of what is known of exchanges of a word; whether there are any.
@@ -282,13 +338,31 @@ impl Retries {
         exchange.given_up = given_up;
         self.note_starts();
         let (file, line, column) = (at.file(), at.line(), at.column());
-        let why = if given_up == GivenUp::ForNow { NOT_NOW } else { "one that fails leaves a trace, or may go wrong" };
+        let why = match given_up {
+            GivenUp::ForNow => NOT_NOW,
+            GivenUp::Nested => "there is another exchange that is tried again within one",
+            GivenUp::Irregular => "what the load finds does not tell whether the exchange will follow",
+            _ => "one that fails leaves a trace, or may go wrong",
+        };
         self.notes.push(format!("attempts of the exchange at {file}:{line}:{column} are explored one by one: {why}"));
     }
 
     /// Whether attempts may begin with a load at a place.
     pub fn is_load(&self, at: At) -> bool {
         self.loads.contains_key(&Spot(at))
+    }
+
+    /// Whether it is to be tried out what a thread does that finds a value with a load: once for each.
+    pub fn is_to_be_tried(&mut self, load: At, value: u64) -> bool {
+        let always = self.loads.get(&Spot(load)).is_some_and(|load| load.speculates == Speculates::Always);
+        always && self.tried.len() < MOST_TRIED && self.tried.insert((Spot(load), value))
+    }
+
+    /// With some value a thread does not come from a load to something that is on the way to the exchange.
+    pub fn is_sometimes(&mut self, load: At) {
+        if let Some(load) = self.loads.get_mut(&Spot(load)) {
+            load.speculates = load.speculates.max(Speculates::Sometimes);
+        }
     }
 
     /// Whether a place is on the way from a load to an exchange.
@@ -310,11 +384,12 @@ impl Retries {
                 *open = None;
                 return Standing::Op(marked);
             } else if own || matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) {
+                speculation.on_way |= !speculation.moved && self.is_on_way(speculation.load, at);
                 speculation.moved = true;
             } else {
-                let load = speculation.load;
+                let irregular = *speculation;
                 *open = None;
-                self.is_irregular(load);
+                self.is_irregular(irregular);
                 return Standing::Unexpected;
             }
         }
@@ -354,14 +429,14 @@ impl Retries {
         let Op::Access(access) = op else { return };
         if access.speculative.is_some() && self.loads.contains_key(&Spot(at)) {
             let Access { addr, size, .. } = *access;
-            *open = Some(Open { addr, size, value: outcome, load: at, moved: false });
+            *open = Some(Open { addr, size, value: outcome, load: at, moved: false, on_way: false });
         }
     }
 
     /// When a confirmation is tried out that fails: what is taken for what the load would have found.
     pub fn goes_on_with(&self, access: &Access, at: At, value: u64) -> Option<Open> {
         let load = self.exchange(at)?.load;
-        Some(Open { addr: access.addr, size: access.size, value, load, moved: false })
+        Some(Open { addr: access.addr, size: access.size, value, load, moved: false, on_way: false })
     }
 
     /// A thread has ended; whether that was not expected.
@@ -370,16 +445,17 @@ impl Retries {
         let sometimes = self.loads.get(&Spot(open.load)).map(|load| load.speculates) == Some(Speculates::Sometimes);
         let unexpected = !sometimes || open.moved;
         if unexpected {
-            self.is_irregular(open.load);
+            self.is_irregular(open);
         }
         unexpected
     }
 
     /// A thread does not come from a load to the exchange.
-    fn is_irregular(&mut self, load: At) {
+    fn is_irregular(&mut self, Open { load, on_way, .. }: Open) {
         let Some(known) = self.loads.get_mut(&Spot(load)) else { return };
         known.speculates = match known.speculates {
-            Speculates::Always => Speculates::Sometimes,
+            // The next operation can tell only if it was not on the way.
+            Speculates::Always if !on_way => Speculates::Sometimes,
             _ => Speculates::Never,
         };
         if known.speculates == Speculates::Never {

@@ -57,7 +57,7 @@ impl RustMachine {
     /// show that all are pure: what is compared are bytes.
     pub(super) fn all_are_pure_in_place(&mut self, attempt: &Attempt, past: &Past) -> bool {
         let alone = self.steps[attempt.start..self.made].iter().all(|step| step.thread == attempt.thread);
-        if !alone || !self.tries.start.is_of(attempt.thread, attempt.start) {
+        if !alone || attempt.made < self.made || !self.tries.start.is_of(attempt.thread, attempt.start) {
             return false;
         }
         let (start, mut end) = (std::mem::take(&mut self.tries.start), std::mem::take(&mut self.tries.end));
@@ -85,13 +85,6 @@ impl RustMachine {
         runtime::shared(|shared| shared.tries_out = false);
         self.stale = true;
         pure
-    }
-
-    /// A thread is about to be told the outcome of an operation with which an attempt may begin.
-    pub(super) fn may_begin_attempt(&mut self, thread: ThreadId) {
-        let mut start = std::mem::take(&mut self.tries.start);
-        self.save_thread(thread, &mut start, None);
-        self.tries.start = start;
     }
 
     /// Puts a thread back to where the attempt began.
@@ -126,6 +119,9 @@ impl RustMachine {
                     return true;
                 }
                 known.push(left);
+                if attempt.leaves {
+                    return false;
+                }
                 let found = machine.succeed(attempt.thread, before);
                 // What follows is asked for only if need be: it is no execution yet.
                 let success = success.get_or_insert_with(|| machine.without_failures(attempt, RustMachine::succeed));
@@ -190,8 +186,8 @@ impl RustMachine {
             }
             self.tell(thread, step.outcome);
         }
-        self.stands_at(thread).filter(|&(op, at)| op == attempt.op && at == attempt.at)?;
-        Some(self.trace(thread, before))
+        let stands = self.stands_at(thread) == attempt.stands && (attempt.stands.is_some() || self.tries.came == ENDED);
+        stands.then(|| self.trace(thread, before))
     }
 
     /// Lets the exchange succeed that a thread stands at: where the thread comes to, and what there is then.
@@ -242,6 +238,9 @@ impl RustMachine {
                     let own = stored.get(&access.addr).copied();
                     let mut values = own.map_or_else(Vec::new, |own| vec![(0, own)]);
                     if own.is_none() {
+                        if !self.may_find(attempt, past, access.addr) {
+                            return Tried::Unknown;
+                        }
                         values = self.values(attempt, past, access.addr, oldest);
                         if values.is_empty() {
                             return Tried::Unknown;
@@ -300,7 +299,7 @@ impl RustMachine {
         }
         let others = |(n, step): &(usize, &Step)| step.thread != attempt.thread || *n < attempt.start;
         let steps: Vec<Step> =
-            self.steps[..self.made].iter().enumerate().filter(others).map(|(_, step)| *step).collect();
+            self.steps[..attempt.made].iter().enumerate().filter(others).map(|(_, step)| *step).collect();
         let made = std::mem::replace(&mut self.made, steps.len());
         let kept = std::mem::replace(&mut self.steps, steps);
         let again = self.run_again();
@@ -319,7 +318,7 @@ impl RustMachine {
     }
 
     /// What a thread that is tried out stands at.
-    fn stands_at(&self, thread: ThreadId) -> Option<(Op, At)> {
+    pub(super) fn stands_at(&self, thread: ThreadId) -> Option<(Op, At)> {
         let slot = self.slots.get(thread.index())?.as_ref()?;
         slot.strand.pending().map(|&Pending { op, at }| (op, at))
     }
@@ -348,6 +347,7 @@ impl RustMachine {
         runtime::take_aside();
         runtime::take_updating();
         runtime::shared(|shared| shared.met.clear());
+        self.tries.came = what;
         what
     }
 
@@ -379,7 +379,7 @@ impl RustMachine {
 
 /// What a thread is about to be told begins an attempt that its exchange confirms.
 fn opens(attempt: &Attempt, value: u64) {
-    let Op::Access(access) = attempt.op else { return };
+    let Some(access) = attempt.load() else { return };
     runtime::shared(|shared| {
         shared.per_thread(attempt.thread).open = shared.retries.goes_on_with(&access, attempt.at, value);
     });
@@ -424,5 +424,59 @@ impl Choices {
             self.taken.pop();
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Builder;
+    use crate::sync::atomic::AtomicUsize;
+    use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+    use crate::thread;
+    use std::sync::Arc;
+
+    /// In these tests, whatever is found to be pure in place is tried out by running all again, too (`look_at_attempts`).
+    fn explore(threads: usize, each: fn(&AtomicUsize, &AtomicUsize)) -> u64 {
+        let mut builder = Builder::new();
+        builder.spurious = false;
+        let stats = builder.explore(move || {
+            let x = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            let handles: Vec<_> = (0..threads)
+                .map(|_| {
+                    let x = Arc::clone(&x);
+                    thread::spawn(move || each(&x[0], &x[1]))
+                })
+                .collect();
+            handles.into_iter().for_each(|handle| handle.join().unwrap());
+            assert_eq!(x[0].load(Relaxed), threads);
+        });
+        assert_eq!(stats.failure, None);
+        stats.complete
+    }
+
+    #[test]
+    fn both_ways_of_trying_attempts_out_agree() {
+        let with_what_was_found = explore(3, |x, _| {
+            let own = Box::new(AtomicUsize::new(0));
+            let mut old = x.load(Relaxed);
+            loop {
+                own.store(old, Relaxed);
+                match x.compare_exchange(old, old + 1, AcqRel, Relaxed) {
+                    Ok(_) => break,
+                    Err(now) => old = now,
+                }
+            }
+        });
+        let from_the_start = explore(3, |x, y| {
+            loop {
+                let old = x.load(Acquire);
+                let other = y.load(Relaxed);
+                if x.compare_exchange(old, old + 1 + other, AcqRel, Relaxed).is_ok() {
+                    break;
+                }
+            }
+        });
+        // Without optimisation the compiler leaves things on the stack.
+        assert!(with_what_was_found >= 6 && from_the_start >= 6, "{with_what_was_found}, {from_the_start}");
     }
 }

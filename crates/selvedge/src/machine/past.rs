@@ -13,7 +13,7 @@ use selvedge_machine::{Access, Addr, Op, ThreadId, truncate};
 use std::hash::{Hash, Hasher};
 
 /// What has been written to a word that a thread may still read, oldest first, and numbers for what that depends on.
-type Written = Vec<(u64, u64)>;
+pub(super) type Written = Vec<(u64, u64)>;
 
 /// What has happened before an attempt.
 pub(super) struct Past {
@@ -34,7 +34,7 @@ fn mix(before: u64, word: u64) -> u64 {
 }
 
 /// What a step has written to a word, if it has.
-fn written(step: &Step, addr: Addr) -> Option<u64> {
+pub(super) fn written(step: &Step, addr: Addr) -> Option<u64> {
     match step.op {
         Op::Access(access) if access.addr == addr => {
             access.written(step.outcome).map(|value| truncate(value, access.size))
@@ -47,10 +47,10 @@ impl RustMachine {
     /// Whether something else has been in the word of the exchange before what the attempt has loaded. If not, none can have
     /// failed. That is seen at once.
     pub(super) fn may_have_failed(&self, attempt: &Attempt) -> bool {
-        let (Op::Access(exchange), Some(loaded)) = (attempt.op, attempt.loaded()) else { return true };
-        let Some(&init) = self.tries.inits.get(&exchange.addr) else { return true };
+        let (Some(load), Some(loaded)) = (attempt.load(), attempt.loaded()) else { return true };
+        let Some(&init) = self.tries.inits.get(&load.addr) else { return true };
         let mut other = init != loaded;
-        for value in self.steps[..self.made].iter().filter_map(|step| written(step, exchange.addr)) {
+        for value in self.steps[..attempt.made].iter().filter_map(|step| written(step, load.addr)) {
             match value == loaded {
                 true if other => return true,
                 true => {}
@@ -64,11 +64,11 @@ impl RustMachine {
     /// What has happened before an attempt; none if no other can have failed before it.
     pub(super) fn past_of(&mut self, attempt: &Attempt) -> Option<Past> {
         self.number_steps();
-        let word = if let Op::Access(access) = attempt.op { access.addr } else { Addr(0) };
+        let word = attempt.load().map_or(Addr(0), |load| load.addr);
         let told = self.told_before(attempt.start, attempt.thread);
         let mut past = Past { told, seen: self.seen_by(attempt), words: Vec::new(), word, ordered: false };
-        for op in attempt.steps.iter().map(|step| step.op).chain([attempt.op]) {
-            if let Op::Access(Access { addr, .. }) = op
+        for step in &attempt.steps {
+            if let Op::Access(Access { addr, .. }) = step.op
                 && !past.words.iter().any(|(other, _)| *other == addr)
             {
                 let written = self.written(attempt, &past, addr);
@@ -113,7 +113,7 @@ impl RustMachine {
         let mut seen = vec![0; self.states.len()];
         seen[attempt.thread.index()] = attempt.start;
         // What comes before something that comes before it: the newest steps first.
-        for (n, step) in self.steps[..self.made].iter().enumerate().rev() {
+        for (n, step) in self.steps[..attempt.made].iter().enumerate().rev() {
             let thread = step.thread.index();
             match step.op {
                 Op::Join { thread: other } if n < seen[thread] => seen[other.index()] = seen[other.index()].max(n),
@@ -124,25 +124,33 @@ impl RustMachine {
         seen
     }
 
-    /// What was written to a word before an attempt, and its thread may still read.
-    fn written(&self, attempt: &Attempt, past: &Past, addr: Addr) -> Written {
+    /// What was written to a word before an attempt, and its thread may still read. Only of the word of the exchange it is
+    /// known that it was written in this order.
+    pub(super) fn written(&self, attempt: &Attempt, past: &Past, addr: Addr) -> Written {
         let mut words: Written = self.tries.inits.get(&addr).map(|&init| (init, 0)).into_iter().collect();
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
+        let mut writers: Vec<Option<ThreadId>> = vec![None; words.len()];
+        let ordered = addr == past.word;
+        for (n, step) in self.steps[..attempt.made].iter().enumerate() {
             let own = step.thread == attempt.thread;
             if own && n >= attempt.start {
                 continue;
             }
-            if own && matches!(step.op, Op::Access(access) if access.addr == addr && access.reads()) {
+            if ordered && own && matches!(step.op, Op::Access(access) if access.addr == addr && access.reads()) {
                 // What is older cannot be read by the thread any more.
                 let from = words.iter().rposition(|&(value, _)| value == step.outcome);
                 words.drain(..from.unwrap_or(0));
+                writers.drain(..from.unwrap_or(0));
             }
             if let Some(value) = written(step, addr) {
                 // What comes before what the thread has seen cannot be read by it any more.
                 if n < past.seen[step.thread.index()] {
-                    words.clear();
+                    let comes_before = |by: Option<ThreadId>| ordered || by.is_none_or(|by| by == step.thread);
+                    let mut kept = writers.iter().map(|&by| !comes_before(by));
+                    words.retain(|_| kept.next() == Some(true));
+                    writers.retain(|&by| !comes_before(by));
                 }
                 words.push((value, self.tries.told[n]));
+                writers.push(Some(step.thread));
             }
         }
         words
@@ -152,7 +160,7 @@ impl RustMachine {
     /// the oldest of these is, if the order is known.
     pub(super) fn values(&self, attempt: &Attempt, past: &Past, addr: Addr, from: usize) -> Vec<(usize, u64)> {
         let known = past.words.iter().find(|(other, _)| *other == addr).map(|(_, words)| words.clone());
-        let known = known.unwrap_or_else(|| self.written(attempt, past, addr));
+        let known = known.unwrap_or_else(|| self.written_elsewhere(attempt, past, addr));
         let from = if past.is_ordered(addr) { from } else { 0 };
         let mut values: Vec<(usize, u64)> = Vec::new();
         for (n, &(value, _)) in known.iter().enumerate().skip(from) {
@@ -192,7 +200,7 @@ impl Past {
         let mut hasher = FxHasher::default();
         std::ptr::from_ref(attempt.at).hash(&mut hasher);
         hasher.write_usize(attempt.thread.index());
-        hasher.write_u64(self.told);
+        (self.told, attempt.leaves).hash(&mut hasher);
         for step in &attempt.steps {
             if let Op::Access(access) = step.op {
                 (access.addr, step.outcome).hash(&mut hasher);

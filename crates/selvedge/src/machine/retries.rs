@@ -1,14 +1,17 @@
 //! Loops that try an exchange again: how they are found, and when attempts are looked at. `retry.rs` says what it is for, and
 //! why it is enough.
 
+mod later;
+
 use super::snapshot::Snapshot;
-use super::{RustMachine, TRIED};
-use crate::retry::{Exchange, Then, sees_no_more};
+use super::{RustMachine, State, TRIED, past};
+use crate::retry::{Exchange, Speculates, Then, sees_no_more};
 use crate::runtime::{self, At};
 use crate::script::Step;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Machine, Op, Outcome, Status, Stop, ThreadId, truncate};
+use std::collections::BTreeSet;
 
 /// What the machine keeps for loops that try again.
 #[derive(Default)]
@@ -28,21 +31,44 @@ pub(super) struct Tries {
     pub at_end: bool,
     /// A thread that is asked what it does next.
     pub here: Snapshot,
+    /// Words that attempts which could have failed load, and those that were made do not.
+    elsewhere: BTreeSet<Addr>,
+    /// Attempts of the present run that may have to be looked at again when somebody writes to such a word.
+    attempts: Vec<Attempt>,
+    /// A number for what a thread that is tried out has come to.
+    pub came: u64,
 }
 
 /// The attempt at whose end a thread stands.
+#[derive(Clone)]
 pub(super) struct Attempt {
     pub thread: ThreadId,
     pub exchange: Exchange,
-    /// The exchange.
-    pub op: Op,
+    /// Where the exchange is.
     pub at: At,
-    /// The step that it begins with, of all steps; and its own steps.
+    /// What the thread stands at: the exchange; or what comes after the load, if there is no exchange with what that has found;
+    /// none if it has ended.
+    pub stands: Option<(Op, At)>,
+    /// Whether it has left the loop without an exchange.
+    pub leaves: bool,
+    /// The step that it begins with, of all steps, how many there were at its end, and its own steps.
     pub start: usize,
+    pub made: usize,
     pub steps: Vec<Step>,
 }
 
 impl Attempt {
+    /// The load that it begins with.
+    pub fn load(&self) -> Option<Access> {
+        let step = self.steps.iter().find(|step| step.at == Some(self.exchange.load))?;
+        if let Op::Access(access) = step.op { Some(access) } else { None }
+    }
+
+    /// Whether it accesses a word.
+    pub fn accesses(&self, addr: Addr) -> bool {
+        self.steps.iter().any(|step| matches!(step.op, Op::Access(access) if access.addr == addr))
+    }
+
     /// What its load has found.
     pub fn loaded(&self) -> Option<u64> {
         self.steps.iter().rfind(|step| step.at == Some(self.exchange.load)).map(|step| step.outcome)
@@ -53,6 +79,18 @@ impl Attempt {
         let to = |step: &&Step| matches!(step.op, Op::Access(access) if access.addr == addr);
         let first = self.steps.iter().find(to).map(|step| step.op);
         matches!(first, Some(Op::Access(Access { kind: AccessKind::Store { .. }, .. })))
+    }
+}
+
+/// An exchange without marks, and what it expects.
+fn plain_exchange(op: &Op) -> Option<(Access, u64)> {
+    match op {
+        Op::Access(access @ Access { kind: AccessKind::Cas { expected, .. }, .. })
+            if access.until.is_none() && !access.confirms && !access.spins =>
+        {
+            Some((*access, truncate(*expected, access.size)))
+        }
+        _ => None,
     }
 }
 
@@ -71,13 +109,14 @@ impl RustMachine {
         at: At,
         outcome: Outcome,
     ) -> Result<(), Stop> {
+        self.look_again(made, outcome)?;
         let state = &self.states[thread.index()];
         if state.status == Status::Finished {
             let unexpected = runtime::shared(|shared| {
                 let open = shared.per_thread(thread).open.take();
                 shared.retries.ends(open)
             });
-            return if unexpected { self.starts_again(thread) } else { Ok(()) };
+            return if unexpected { self.starts_again(thread) } else { self.look_at_leaving(thread, made, at) };
         }
         if state.status != Status::Ready {
             return Ok(());
@@ -86,10 +125,23 @@ impl RustMachine {
             return self.starts_again(thread);
         }
         let stands = matches!(self.states[thread.index()].op, Op::Access(access) if access.confirms);
-        if stands && let Some(attempt) = self.attempt(thread) {
-            return self.look_at_attempts(&attempt);
+        if !stands {
+            self.look_at_leaving(thread, made, at)?;
+            return if self.foresees(thread) { self.starts_again(thread) } else { Ok(()) };
         }
-        Ok(())
+        let State { op, at: Some(at), .. } = self.states[thread.index()] else { return Ok(()) };
+        let Some(exchange) = runtime::shared(|shared| shared.retries.exchange(at)) else { return Ok(()) };
+        match self.attempt_of(thread, (at, exchange), Some((op, at)), false) {
+            Some(attempt) => self.look_at_attempts(&attempt),
+            None => self.gives_up(thread, at),
+        }
+    }
+
+    /// An attempt that fails leaves a trace; or what it would do cannot be tried out, since the thread has done something on the
+    /// way from where a loop that goes back would go back to.
+    fn gives_up(&mut self, thread: ThreadId, exchange: At) -> Result<(), Stop> {
+        runtime::shared(|shared| shared.retries.leaves_trace(exchange));
+        self.starts_again(thread)
     }
 
     fn starts_again(&mut self, thread: ThreadId) -> Result<(), Stop> {
@@ -100,50 +152,144 @@ impl RustMachine {
 
     /// Whether a step is an exchange that has failed and shows a loop that was not known.
     fn learns(&mut self, thread: ThreadId, made: &Op, at: At, found: Outcome) -> bool {
-        let Op::Access(access @ Access { kind: AccessKind::Cas { expected, failure, .. }, .. }) = made else {
-            return false;
-        };
-        let expected = truncate(*expected, access.size);
-        let plain = access.until.is_none() && !access.confirms && !access.spins;
-        if !plain || found == expected || runtime::shared(|shared| shared.retries.knows(at)) {
+        let Some((access, expected)) = plain_exchange(made) else { return false };
+        if found == expected || runtime::shared(|shared| shared.retries.knows(at)) {
             return false;
         }
         let (next, next_at) = (self.states[thread.index()].op, self.states[thread.index()].at);
-        let mut way = vec![at];
-        let mut load: Option<(At, Access)> = None;
-        let mut back = None;
-        for step in self.steps[..self.made - 1].iter().rev().filter(|step| step.thread == thread) {
+        self.shows_loop(thread, (&access, at), self.made - 1, (next, next_at))
+    }
+
+    /// Whether a thread that stands at an exchange would show a loop if it failed: that need not be waited for. It is told
+    /// another value that has been in the word.
+    fn foresees(&mut self, thread: ThreadId) -> bool {
+        let State { op, at: Some(at), .. } = self.states[thread.index()] else { return false };
+        let Some((access, expected)) = plain_exchange(&op) else { return false };
+        if runtime::shared(|shared| shared.retries.knows(at) || shared.retries.is_foreseen(at))
+            || self.loaded_for(thread, &access, self.made).is_none()
+        {
+            return false;
+        }
+        let Some(other) = self.other_value(access.addr, expected) else { return false };
+        runtime::shared(|shared| shared.retries.foresees(at));
+        match self.comes_to_if(thread, other) {
+            Some(Some((next, next_at))) => self.shows_loop(thread, (&access, at), self.made, (next, Some(next_at))),
+            _ => false,
+        }
+    }
+
+    /// Another value that has been in a word, the newest one.
+    fn other_value(&self, addr: Addr, than: u64) -> Option<u64> {
+        let written = self.steps[..self.made].iter().rev().filter_map(|step| past::written(step, addr));
+        written.chain(self.tries.inits.get(&addr).copied()).find(|&value| value != than)
+    }
+
+    /// The load of a thread that has found what an exchange expects, if it has done nothing since that leaves a trace: which
+    /// step it is.
+    fn loaded_for(&self, thread: ThreadId, exchange: &Access, until: usize) -> Option<usize> {
+        let AccessKind::Cas { expected, .. } = exchange.kind else { return None };
+        let own = self.steps[..until].iter().enumerate().rev().filter(|(_, step)| step.thread == thread);
+        for (n, step) in own.take_while(|(_, step)| step.at.is_some() && self.leaves_no_trace(thread, &step.op)) {
             let Op::Access(other) = step.op else { break };
-            let (true, Some(place)) = (self.leaves_no_trace(thread, &step.op), step.at) else { break };
-            let same = other.kind == AccessKind::Load && (other.addr, other.size) == (access.addr, access.size);
-            if load.is_none() && same {
-                if step.outcome != expected || !super::awaits::is_look(&other) {
-                    break;
-                }
-                load = Some((place, other));
-            } else if load.is_none() {
-                way.push(place);
-            }
-            if load.is_some() && step.op == next && Some(place) == next_at {
-                back = Some(place);
-                break;
+            if other.kind == AccessKind::Load && (other.addr, other.size) == (exchange.addr, exchange.size) {
+                let is_it = step.outcome == truncate(expected, exchange.size) && super::awaits::is_look(&other);
+                return is_it.then_some(n);
             }
         }
-        let Some((load, access)) = load else { return false };
+        None
+    }
+
+    /// Whether an exchange that fails after so many steps, so that its thread comes to an operation, shows a loop.
+    fn shows_loop(
+        &mut self,
+        thread: ThreadId,
+        (exchange, at): (&Access, At),
+        until: usize,
+        (next, next_at): (Op, Option<At>),
+    ) -> bool {
+        let Some(n) = self.loaded_for(thread, exchange, until) else { return false };
+        let AccessKind::Cas { failure, .. } = exchange.kind else { return false };
+        let Step { op: Op::Access(access), at: Some(load), .. } = self.steps[n] else { return false };
+        let own = |step: &&Step| step.thread == thread;
+        let way =
+            self.steps[n + 1..until].iter().filter(own).filter_map(|step| step.at).chain([at]).collect::<Vec<At>>();
+        let before = self.steps[..=n].iter().rev().filter(own);
+        let before = before.take_while(|step| step.at.is_some() && self.leaves_no_trace(thread, &step.op));
+        let back = before.filter(|step| step.op == next && step.at == next_at).find_map(|step| step.at);
         let then = match back {
             Some(place) => Then::Back(place),
             None if is_same_load(&next, &access) => Then::LoadsElsewhere,
-            None if sees_no_more(access.order, *failure) => Then::GoesOn,
+            None if sees_no_more(access.order, failure) => Then::GoesOn,
             None => return false,
         };
+        let speculates = self.seems_to_speculate(load, at, &way);
         // Stacks will be looked at, and have to be cleared for that: so that this does not take another start.
         let size = self.deepest();
         runtime::shared(|shared| {
             shared.blocks.freed_early.get_or_insert_default();
-            shared.retries.learn(at, (load, then), way);
-            shared.must_clear(size);
+            let learned = shared.retries.learn(at, (load, then), way, speculates);
+            if learned {
+                shared.must_clear(size);
+            }
+            learned
+        })
+    }
+
+    /// With which values a load seems to be speculative, after what threads have done up to now that have come from it: so
+    /// that it need not turn out later that it is not.
+    fn seems_to_speculate(&self, load: At, exchange: At, way: &[At]) -> Speculates {
+        let steps = &self.steps[..self.made];
+        let loads = steps.iter().enumerate().filter(|(_, step)| step.at == Some(load));
+        let all = loads.map(|(n, Step { thread, .. })| {
+            let state = &self.states[thread.index()];
+            let pending = (state.status == Status::Ready).then_some((state.op, state.at));
+            let after = steps[n + 1..].iter().filter(|step| step.thread == *thread).map(|step| (step.op, step.at));
+            let mut first = None;
+            for (op, at) in after.chain(pending) {
+                let on_way = *first.get_or_insert(at.is_some_and(|at| way.contains(&at)));
+                match self.leaves_no_trace(*thread, &op) {
+                    true => {}
+                    false if at == Some(exchange) => return Speculates::Always,
+                    false if on_way => return Speculates::Never,
+                    false => return Speculates::Sometimes,
+                }
+            }
+            match first {
+                None if state.status == Status::Finished => Speculates::Sometimes,
+                _ => Speculates::Always,
+            }
         });
-        true
+        all.max().unwrap_or_default()
+    }
+
+    /// A thread stands at a load with which attempts begin: whether it does not go on to the exchange with some value that
+    /// has been in the word. Then everything starts again, as it would later.
+    fn is_irregular_load(&mut self, thread: ThreadId, start: &Snapshot) -> bool {
+        let State { op: Op::Access(access), at: Some(load), .. } = self.states[thread.index()] else { return false };
+        let written = self.steps[..self.made].iter().filter_map(|step| past::written(step, access.addr));
+        let values: Vec<u64> = written.chain(self.tries.inits.get(&access.addr).copied()).collect();
+        for value in values {
+            if !runtime::shared(|shared| shared.retries.is_to_be_tried(load, value)) {
+                continue;
+            }
+            let Some(next) = self.come_to(thread, value, start) else { return false };
+            let on_way = next.is_some_and(|(op, at)| {
+                self.leaves_no_trace(thread, &op) || runtime::shared(|shared| shared.retries.is_on_way(load, at))
+            });
+            if !on_way {
+                runtime::shared(|shared| shared.retries.is_sometimes(load));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A thread is about to be told the outcome of an operation with which an attempt may begin.
+    pub(super) fn may_begin_attempt(&mut self, thread: ThreadId) -> Result<(), Stop> {
+        let mut start = std::mem::take(&mut self.tries.start);
+        let irregular = self.save_thread(thread, &mut start, None) && self.is_irregular_load(thread, &start);
+        self.tries.start = start;
+        if irregular { self.starts_again(thread) } else { Ok(()) }
     }
 
     /// Whether an operation is a load, or a store to an object of the thread itself.
@@ -157,10 +303,14 @@ impl RustMachine {
         }
     }
 
-    /// The attempt at whose end a thread stands.
-    fn attempt(&self, thread: ThreadId) -> Option<Attempt> {
-        let (op, at) = (self.states[thread.index()].op, self.states[thread.index()].at?);
-        let exchange = runtime::shared(|shared| shared.retries.exchange(at))?;
+    /// The last attempt of a thread, at whose end it stands at something.
+    fn attempt_of(
+        &self,
+        thread: ThreadId,
+        (at, exchange): (At, Exchange),
+        stands: Option<(Op, At)>,
+        leaves: bool,
+    ) -> Option<Attempt> {
         let mut start = None;
         let mut loaded = false;
         for (n, step) in self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread) {
@@ -175,7 +325,7 @@ impl RustMachine {
         }
         let start = start?;
         let steps = self.steps[start..self.made].iter().filter(|step| step.thread == thread).copied().collect();
-        Some(Attempt { thread, exchange, op, at, start, steps })
+        Some(Attempt { thread, exchange, at, stands, leaves, start, made: self.made, steps })
     }
 
     /// Looks at the attempts that could have failed before this one.
@@ -184,22 +334,30 @@ impl RustMachine {
             return Ok(());
         }
         let Some(past) = self.past_of(attempt) else { return Ok(()) };
-        let key = past.key(attempt);
+        let key = self.key(attempt, &past);
         if runtime::shared(|shared| shared.retries.looked.contains(&key)) {
+            self.keep_attempt(attempt);
             return Ok(());
         }
         let size = self.deepest();
         if runtime::shared(|shared| shared.must_clear(size)) {
             return self.starts_again(attempt.thread);
         }
-        let pure = self.all_are_pure_in_place(attempt, &past) || self.all_are_pure_again(attempt, &past);
+        let in_place = self.all_are_pure_in_place(attempt, &past);
+        let pure = in_place && !cfg!(test) || self.all_are_pure_again(attempt, &past);
+        let starts_again = runtime::shared(|shared| shared.restart);
+        debug_assert!(
+            pure || !in_place || starts_again,
+            "what is tried out in place is pure if it is so when all is run again"
+        );
         if runtime::shared(|shared| shared.restart) {
             return self.starts_again(attempt.thread);
         }
         if !pure {
-            runtime::shared(|shared| shared.retries.leaves_trace(attempt.at));
-            return self.starts_again(attempt.thread);
+            return self.gives_up(attempt.thread, attempt.at);
         }
+        // By now it is known which words are loaded elsewhere.
+        let key = self.key(attempt, &past);
         runtime::shared(|shared| {
             let looked = &mut shared.retries.looked;
             if looked.len() == TRIED {
@@ -207,6 +365,7 @@ impl RustMachine {
             }
             looked.insert(key);
         });
+        self.keep_attempt(attempt);
         Ok(())
     }
 

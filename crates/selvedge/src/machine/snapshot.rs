@@ -122,7 +122,13 @@ impl RustMachine {
         found
     }
 
-    fn come_to(&mut self, thread: ThreadId, outcome: Outcome, snapshot: &Snapshot) -> Option<Option<(Op, At)>> {
+    /// The same for a thread of which there is a snapshot.
+    pub(super) fn come_to(
+        &mut self,
+        thread: ThreadId,
+        outcome: Outcome,
+        snapshot: &Snapshot,
+    ) -> Option<Option<(Op, At)>> {
         self.starts_trial();
         let slot = self.slots[thread.index()].as_mut()?;
         runtime::repeats(false);
