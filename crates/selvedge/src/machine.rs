@@ -21,7 +21,7 @@ use crate::places;
 use crate::rounds::Rounds;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
-use crate::spin::Spin;
+use crate::spin::{Iteration, Spin};
 use crate::update::Updates;
 use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -41,8 +41,8 @@ struct State {
     status: Status,
     op: Op,
     at: Option<At>,
-    /// If it spins: how many of its newest steps the iteration has that it would start again.
-    spins: Option<u32>,
+    /// If it spins: the iteration that it would start again.
+    spins: Option<Iteration>,
 }
 
 /// What a thread's state was before a change, but for the Op: that is the one of the step that is taken back.
@@ -50,7 +50,7 @@ struct State {
 struct Saved {
     thread: ThreadId,
     status: Status,
-    spins: Option<u32>,
+    spins: Option<Iteration>,
     at: Option<At>,
 }
 
@@ -61,7 +61,7 @@ struct Slot {
     strand: Strand,
     spin: Spin,
     /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
-    cycle: Option<u32>,
+    cycle: Option<Iteration>,
     rounds: Rounds,
 }
 
@@ -626,11 +626,11 @@ impl Machine for RustMachine {
     }
 
     fn spins(&self, thread: ThreadId) -> bool {
-        self.state(thread).spins.is_some_and(|steps| !self.others_came_since(thread, steps))
+        self.state(thread).spins.is_some_and(|it| !it.locks || !self.others_came_since(thread, it.steps))
     }
 
     fn iteration(&self, thread: ThreadId) -> Option<usize> {
-        self.state(thread).spins.map(|steps| steps as usize)
+        self.state(thread).spins.map(|iteration| iteration.steps as usize)
     }
 
     /// The end of the model's closure does not end the other threads: they have to end by themselves.

@@ -10,7 +10,7 @@ use crate::retry::{Open, Retries, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
-use crate::spin::Cycle;
+use crate::spin::{Cycle, Iteration};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
@@ -488,12 +488,12 @@ impl Shared {
         hasher.finish()
     }
 
-    /// A thread has come round: the steps after which it would do so forever, if that is known.
-    pub fn comes_round(&mut self, cycle: Cycle) -> Option<u32> {
+    /// A thread has come round: the iteration that it might make forever.
+    pub fn comes_round(&mut self, cycle: Cycle) -> Option<Iteration> {
         match cycle {
-            Cycle::Pure { steps, locks } => {
-                self.spins_with_locks |= locks;
-                Some(steps)
+            Cycle::Pure(iteration) => {
+                self.spins_with_locks |= iteration.locks;
+                Some(iteration)
             }
             Cycle::Chooses { locks } => {
                 self.spins_with_locks |= locks;

@@ -87,11 +87,19 @@ enum Done {
     GaveBack(Addr),
 }
 
+/// A pure cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Iteration {
+    pub steps: u32,
+    /// Whether locks are taken in it.
+    pub locks: bool,
+}
+
 /// A cycle after which a thread does not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cycle {
-    /// It is pure, and has so many steps; perhaps with locks.
-    Pure { steps: u32, locks: bool },
+    /// It is pure.
+    Pure(Iteration),
     /// The same, but the thread could have chosen otherwise.
     Chooses { locks: bool },
     /// Others might have noticed it, but it was made often enough.
@@ -150,7 +158,7 @@ impl Spin {
         let locks = cycle.iter().any(|done| *done != Done::Chose);
         Some(match cycle.contains(&Done::Chose) {
             true => Cycle::Chooses { locks },
-            false => Cycle::Pure { steps: steps - visit.steps, locks },
+            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks }),
         })
     }
 }
@@ -220,9 +228,9 @@ mod tests {
     fn a_write_ends_what_could_be_a_cycle() {
         let (load, store) = (access(AccessKind::Load), access(AccessKind::Store { value: 1 }));
         let mut spin = Spin::default();
-        assert_eq!(cycle(&mut spin, &[load, load], false), Some(Cycle::Pure { steps: 2, locks: false }));
+        assert_eq!(cycle(&mut spin, &[load, load], false), Some(Cycle::Pure(Iteration { steps: 2, locks: false })));
         assert_eq!(cycle(&mut spin, &[load, store], false), None);
-        assert_eq!(cycle(&mut spin, &[load], false), Some(Cycle::Pure { steps: 1, locks: false }));
+        assert_eq!(cycle(&mut spin, &[load], false), Some(Cycle::Pure(Iteration { steps: 1, locks: false })));
     }
 
     #[test]
@@ -234,7 +242,7 @@ mod tests {
     #[test]
     fn locks_that_are_given_back_are_part_of_a_cycle() {
         let (take, give) = (lock(Purpose::Lock), lock(Purpose::Unlock));
-        let pure = Some(Cycle::Pure { steps: 2, locks: true });
+        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true }));
         assert_eq!(cycle(&mut Spin::default(), &[take, give], false), pure);
         // Somebody else may have had it in between.
         assert_eq!(cycle(&mut Spin::default(), &[give, take], false), None);

@@ -21,7 +21,7 @@ impl RustMachine {
     pub(super) fn others_came_since(&self, thread: ThreadId, steps: u32) -> bool {
         // How many steps of each thread, from the newest on, are of an iteration in which it spins.
         let left_of = |thread: ThreadId| match self.state(thread) {
-            state if state.status == Status::AssumeBlocked => state.spins.unwrap_or(0),
+            state if state.status == Status::AssumeBlocked => state.spins.map_or(0, |iteration| iteration.steps),
             _ => 0,
         };
         let mut left: Vec<u32> = (0..self.states.len()).map(|thread| left_of(ThreadId::new(thread))).collect();
