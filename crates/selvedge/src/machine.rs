@@ -18,7 +18,7 @@ pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
-use crate::rounds::Rounds;
+use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::spin::{Iteration, Spin};
@@ -62,7 +62,6 @@ struct Slot {
     spin: Spin,
     /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
     cycle: Option<Iteration>,
-    rounds: Rounds,
 }
 
 /// A model being run.
@@ -188,8 +187,7 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] =
-            Some(Slot { strand, spin: Spin::default(), cycle: None, rounds: Rounds::default() });
+        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), cycle: None });
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
@@ -538,10 +536,7 @@ impl Machine for RustMachine {
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
-        if own.is_ok()
-            && let (Some(at), Some(Some(slot))) = (at, self.slots.get_mut(thread.index()))
-            && slot.rounds.performed(&op, at, outcome, thread)
-        {
+        if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
             own = Err(*runtime::starts_again());
         }
         match op {

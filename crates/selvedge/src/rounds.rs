@@ -14,13 +14,16 @@
 
 use crate::machine::awaits::is_look;
 use crate::runtime::{self, At};
+use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use selvedge_machine::{Addr, Op, Outcome, Purpose, ThreadId};
+use selvedge_machine::{Addr, Op, Purpose, ThreadId};
 use std::panic::Location;
 
 /// A place is marked when a thread has come there so often and has changed nothing.
-const OFTEN: u32 = 24;
+const OFTEN: u32 = 16;
+/// That is looked at whenever a run has come to a multiple of so many steps.
+const EVERY: usize = 32;
 
 /// The places at which threads have come to the same operation again and again.
 #[derive(Default)]
@@ -77,35 +80,38 @@ impl Unmarked {
     }
 }
 
-/// How often a thread has come to its places since it last changed something.
-#[derive(Default)]
-pub(crate) struct Rounds {
-    places: Vec<(usize, Addr, u32)>,
-}
-
-impl Rounds {
-    /// The thread has performed an operation. Whether the exploration has to start again, since its place is marked now.
-    pub fn performed(&mut self, op: &Op, at: At, outcome: Outcome, thread: ThreadId) -> bool {
-        let is_lock = matches!(op, Op::Access(access) if matches!(access.purpose, Purpose::Lock | Purpose::Unlock));
-        if !is_lock && !is_quiet(op, outcome) && !matches!(op, Op::Choose { .. }) {
-            self.places.clear();
-            return false;
-        }
-        let Some(addr) = waits(op) else { return false };
-        let place = std::ptr::from_ref(at).addr();
-        let Some((.., rounds)) = self.places.iter_mut().find(|(at, of, _)| (*at, *of) == (place, addr)) else {
-            self.places.push((place, addr, 1));
-            return false;
-        };
-        *rounds += 1;
-        let now = Longest { rounds: *rounds, thread, op: *op, at };
-        now.rounds >= OFTEN && runtime::shared(|shared| shared.unmarked.came(now) && mark(&mut shared.restart))
+/// Looks whether a thread comes to the same place again and again, now that these steps have been made. Whether the
+/// exploration has to start again, since a place is marked now.
+///
+/// That is looked at now and then only. A thread that goes round once more in every execution has made most of its steps
+/// in runs that were repeated, so they are counted when they are many, not when they are made.
+pub(crate) fn looks_for_loops(steps: &[Step], thread: ThreadId) -> bool {
+    if !steps.len().is_multiple_of(EVERY) {
+        return false;
     }
+    let Some(now) = most_often(steps, thread).filter(|now| now.rounds >= OFTEN) else { return false };
+    runtime::shared(|shared| {
+        let is_new = shared.unmarked.came(now);
+        shared.restart |= is_new;
+        is_new
+    })
 }
 
-fn mark(restart: &mut bool) -> bool {
-    *restart = true;
-    true
+/// What a thread has done most often since it last changed something.
+fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
+    let mut places: Vec<(Longest, Addr)> = Vec::new();
+    for Step { op, outcome, at, .. } in steps.iter().rev().filter(|step| step.thread == thread) {
+        let is_lock = matches!(op, Op::Access(access) if matches!(access.purpose, Purpose::Lock | Purpose::Unlock));
+        if !is_lock && !is_quiet(op, *outcome) && !matches!(op, Op::Choose { .. }) {
+            break;
+        }
+        let (Some(addr), Some(at)) = (waits(op), *at) else { continue };
+        match places.iter_mut().find(|(known, of)| std::ptr::eq(known.at, at) && *of == addr) {
+            Some((known, _)) => known.rounds += 1,
+            None => places.push((Longest { rounds: 1, thread, op: *op, at }, addr)),
+        }
+    }
+    places.into_iter().map(|(known, _)| known).max_by_key(|known| known.rounds)
 }
 
 /// The object of an operation that a loop could wait with.
@@ -134,5 +140,19 @@ mod tests {
         assert!(unmarked.marks(&load, at) && !unmarked.marks(&load, Location::caller()));
         assert!(!unmarked.marks(&access(Order::Release, AccessKind::Store { value: 1 }), at));
         assert!(!unmarked.marks(&access(Order::Plain, AccessKind::Load), at));
+    }
+
+    #[test]
+    fn what_was_done_before_a_change_does_not_count() {
+        let (at, main) = (Location::caller(), selvedge_machine::main_thread());
+        let step = |kind| {
+            let op = Op::Access(Access::new(Addr(64), 1, Order::Relaxed, kind));
+            Step { thread: main, op, outcome: 0, now: 0, at: Some(at) }
+        };
+        let mut steps = vec![step(AccessKind::Load); 5];
+        steps.push(step(AccessKind::Store { value: 1 }));
+        assert!(most_often(&steps, main).is_none());
+        steps.extend([step(AccessKind::Load); 3]);
+        assert_eq!(most_often(&steps, main).map(|most| most.rounds), Some(3));
     }
 }

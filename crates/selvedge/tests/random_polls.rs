@@ -116,15 +116,15 @@ fn outcomes(program: &[Vec<Statement>], engine: Engine, most: Option<usize>, hin
     builder.engine = engine;
     let stats = builder.explore(move || {
         let shared = Arc::new(Shared::default());
-        let handles: Vec<_> = own[1..].iter().map(|statements| {
+        let spawn = |statements: &Vec<Statement>| {
             let (shared, statements) = (Arc::clone(&shared), statements.clone());
             thread::spawn(move || {
                 let mut seen = Vec::with_capacity(4);
                 statements.iter().for_each(|statement| statement.run(&shared, most, hints, &mut seen));
                 seen
             })
-        });
-        let handles: Vec<_> = handles.collect();
+        };
+        let handles: Vec<_> = own[1..].iter().map(spawn).collect();
         let mut seen = vec![Vec::with_capacity(4)];
         own[0].iter().for_each(|statement| statement.run(&shared, most, hints, &mut seen[0]));
         for last in [Statement::Raise(LARGEST), Statement::RaiseLocked(LARGEST), Statement::RaiseShared(LARGEST)] {
