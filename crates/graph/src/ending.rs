@@ -126,7 +126,8 @@ fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId
             Kind::Write if event.is_rmw_write() && graph.event(event.pred).value == event.value => {}
             // What an iteration changes it leaves as it was, and the machine knows that nobody has changed it since.
             Kind::Write if began.is_some() => changes = event.exclusive.then_some(event.pred),
-            Kind::Fence => {}
+            // A turn is nothing that the program does.
+            Kind::Fence | Kind::Turn => {}
             _ => return true,
         }
         if began == Some(e) {

@@ -359,8 +359,20 @@ fn run_crew<M: Machine>(
     })
 }
 
+/// Makes everybody stop if a worker panics: nobody would do what it has taken on, and the others would wait for ever.
+struct StopsAll<'a>(&'a Crew);
+
+impl Drop for StopsAll<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
 /// What one worker does.
 fn work<M: Machine>(make: &(dyn Fn() -> M + Sync), options: &Options, crew: &Crew, first: bool) -> Vec<Stretch> {
+    let _stops_all = StopsAll(crew);
     let mut limits = options.limits.clone();
     limits.interrupt = Some(Arc::clone(&crew.stop));
     let own = Options { limits, ..options.clone() };

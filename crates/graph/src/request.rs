@@ -165,11 +165,21 @@ impl Request {
     pub fn flags(&self, thread: ThreadId, value: u64) -> Flags {
         let blocked = self.access.until.is_some_and(|until| !until.holds(value, self.access.size));
         let exclusive = self.written(thread, value, 0).is_some();
-        let order = match self.access.kind {
-            AccessKind::Cas { failure, .. } if !exclusive => failure,
+        Flags { exclusive, blocked, order: if exclusive { self.access.order } else { self.order_of_read() } }
+    }
+
+    /// The same if what it reads was never written: it neither waits nor writes.
+    pub fn flags_of_error(&self) -> Flags {
+        Flags { exclusive: false, blocked: false, order: self.order_of_read() }
+    }
+
+    /// The memory order of an access that does not write.
+    #[inline]
+    fn order_of_read(&self) -> Order {
+        match self.access.kind {
+            AccessKind::Cas { failure, .. } => failure,
             _ => self.access.order,
-        };
-        Flags { exclusive, blocked, order }
+        }
     }
 }
 

@@ -32,6 +32,7 @@
 pub mod alloc;
 mod blocks;
 pub mod cell;
+mod command;
 mod content;
 mod coroutine;
 pub mod future;

@@ -700,6 +700,7 @@ impl Machine for RustMachine {
         let Some((_, (what, _))) = left.first() else { return Ok(()) };
         let others = match left.len() - 1 {
             0 => String::new(),
+            1 => " (another one too)".to_owned(),
             n => format!(" ({n} others too)"),
         };
         let message = format!("{what} that the model has made still lives at its end{others}");

@@ -21,7 +21,7 @@ use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{Status, Stop};
+use selvedge_machine::{Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -82,13 +82,18 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
     };
     let mut failure = match &replay.stop {
         Some((_, Stop::Violation(violation))) => report::violation(violation),
-        Some((_, Stop::Unsupported(unsupported))) => format!("{}\n  at {}\n", unsupported.feature, unsupported.place),
+        Some((_, Stop::Unsupported(unsupported))) => report::unsupported(unsupported),
         Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
         None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
         None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
     };
     failure.push_str("in this execution, which was run again:\n");
-    failure.push_str(&table(&replay));
+    let forever = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
+        Some(_) => false,
+        None => true,
+    };
+    failure.push_str(&table(&replay, forever));
     let not_covered = vec!["one execution was run again, and no other".to_owned()];
     Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
 }
@@ -195,10 +200,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
                 result
             }
         };
-        runtime::shared(|shared| {
-            let freed = shared.blocks.freed_early.as_ref();
-            shared.restart |= freed.is_some_and(|freed| shared.retries.give_up_freed(freed));
-        });
+        runtime::shared(|shared| shared.restart |= shared.looks_into_freed());
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);
@@ -239,7 +241,7 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
         stats.failure = Some(failure(builder, body, found, result, &recorded));
         stats.replay = Some(recorded.write());
     } else if let Some(unsupported) = &result.unsupported {
-        stats.failure = Some(format!("{}\n  at {}\n", unsupported.feature, unsupported.place));
+        stats.failure = Some(report::unsupported(unsupported));
     } else if result.interruption == Some(Interruption::MaxEvents) {
         let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
         let bounds = runtime::shared(|shared| shared.unmarked.longest()).map_or_else(|| bounds.join("; "), in_words);
@@ -269,6 +271,11 @@ fn in_words(longest: Longest) -> String {
     )
 }
 
+/// Whether what is wrong is that threads stay where they are.
+fn is_forever(kind: ViolationKind) -> bool {
+    matches!(kind, ViolationKind::Deadlock | ViolationKind::Livelock)
+}
+
 /// A violation with the execution that shows it.
 fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, recorded: &Recorded) -> String {
     let mut text = report::violation(&found.violation);
@@ -282,9 +289,15 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     let lines = if runtime::is_spoiled() {
         "  (the steps cannot be shown)\n".to_owned()
     } else {
-        replay(body, recorded).map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), |r| table(&r))
+        let shown = |replay: Replay| table(&replay, is_forever(found.violation.kind));
+        replay(body, recorded).map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), shown)
     };
-    text.push_str(&format!("in this execution (memory model {model}; {explored} others were explored before it):\n"));
+    let before = match explored {
+        0 => "the first that was explored".to_owned(),
+        1 => "one other was explored before it".to_owned(),
+        n => format!("{n} others were explored before it"),
+    };
+    text.push_str(&format!("in this execution (memory model {model}; {before}):\n"));
     text.push_str(&lines);
     text
 }

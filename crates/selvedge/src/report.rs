@@ -1,9 +1,9 @@
 //! What went wrong, in words.
 
 use crate::runtime;
-use selvedge_ir::Order;
+use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::verdict::Interruption;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Violation};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Unsupported, Violation};
 use std::fmt::Write;
 
 /// An object in words.
@@ -79,6 +79,9 @@ fn access_in_words(access: &Access) -> String {
         (_, AccessKind::Load) => format!("load, {order}, of {object}"),
         (_, AccessKind::Store { .. }) if access.order == Order::Plain => format!("write, {order}, of {object}"),
         (_, AccessKind::Store { value }) => format!("store of {}, {order}, to {object}", shown(value)),
+        (_, AccessKind::Rmw { op: RmwOp::Xchg, operand, .. }) => {
+            format!("swap with {}, {order}, on {object}", shown(operand))
+        }
         (_, AccessKind::Rmw { op, operand, .. }) => format!("{op} {}, {order}, on {object}", shown(operand)),
         (_, AccessKind::Cas { expected, new, failure }) => {
             let (expected, new, failure) = (shown(expected), shown(new), order_in_words(failure));
@@ -102,11 +105,9 @@ pub(crate) fn violation(violation: &Violation) -> String {
     text
 }
 
-/// How to run an execution again.
-pub(crate) fn command(recorded: &str) -> String {
-    let test = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
-    let test = test.map_or(String::new(), |name| format!(" {name} -- --exact --nocapture"));
-    format!("to run this one execution again: SELVEDGE_REPLAY='{recorded}' cargo test{test}\n")
+/// Something that cannot be explored, in words.
+pub(crate) fn unsupported(unsupported: &Unsupported) -> String {
+    format!("this cannot be explored: {}\n  at {}\n", unsupported.feature, unsupported.place)
 }
 
 /// Why an exploration ended before everything was explored.

@@ -310,6 +310,9 @@ impl Retries {
     /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
     /// into one that was freed. Whether there are any.
     pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
+        if self.looked_into.is_empty() {
+            return false;
+        }
         let places: FxHashSet<Spot> = self
             .looked_into
             .iter()
@@ -476,5 +479,17 @@ pub(crate) fn sees_no_more(load: Order, failure: Order) -> bool {
         Order::Relaxed => true,
         Order::Acquire => matches!(failure, Order::Acquire | Order::SeqCst),
         _ => failure == load,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_takes_the_place_of_a_failed_exchange_only_if_it_sees_no_more() {
+        let orders = [Order::Relaxed, Order::Acquire, Order::SeqCst];
+        let seen = orders.map(|load| orders.map(|failure| sees_no_more(load, failure)));
+        assert_eq!(seen, [[true, true, true], [false, true, true], [false, false, true]]);
     }
 }

@@ -171,7 +171,10 @@ pub(crate) fn current() -> Option<ThreadId> {
 /// The thread that runs.
 #[track_caller]
 pub(crate) fn must_be_inside() -> ThreadId {
-    current().unwrap_or_else(|| outside_model())
+    match current() {
+        Some(thread) => thread,
+        None => outside_model(),
+    }
 }
 
 /// Says who runs.

@@ -94,6 +94,8 @@ pub(crate) struct Shared {
     pub run: u64,
     pub config: Config,
     pub left_out: LeftOut,
+    /// Places at which something may fail or end for no reason, by the addresses of their descriptions.
+    pub without_reason: FxHashMap<usize, (&'static str, At)>,
     /// What its threads have done.
     pub per_thread: Vec<PerThread>,
     /// Objects that the machine does not know of yet.
@@ -190,6 +192,7 @@ impl Shared {
             run: 0,
             config: Config::default(),
             left_out: LeftOut::default(),
+            without_reason: FxHashMap::default(),
             per_thread: Vec::new(),
             met: Vec::new(),
             bodies: Vec::new(),
@@ -228,6 +231,7 @@ impl Shared {
     pub fn begin_model(&mut self, config: Config, top: usize) {
         self.config = config;
         self.left_out = LeftOut::default();
+        self.without_reason.clear();
         self.next_live = 1;
         self.threads.new_model();
         self.places.new_model();
@@ -511,6 +515,12 @@ impl Shared {
     /// Somebody tries to take a lock. Whether that is news which makes a difference.
     pub fn tries(&mut self, lock: Addr) -> bool {
         self.tried.insert(lock) && self.spins_with_locks
+    }
+
+    /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.
+    pub fn looks_into_freed(&mut self) -> bool {
+        let freed = self.blocks.freed_early.as_ref();
+        freed.is_some_and(|freed| self.retries.give_up_freed(freed))
     }
 
     /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.

@@ -220,7 +220,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         reads.into_iter().any(|event| event.is_read() && event.rf.is_event() && event.rf > before)
     }
 
-    /// The turn that a thread has taken, if it has done nothing but read since.
+    /// The turn that a thread has taken, if it has done nothing but read since, be it until something went wrong.
     pub(super) fn open_turn(&self, thread: ThreadId) -> Option<EventId> {
         if self.composites.is_empty() {
             return None;
@@ -229,7 +229,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for &e in graph.thread(thread).iter().rev() {
             let event = graph.event(e);
             match event.kind {
-                Kind::Fence => {}
+                Kind::Fence | Kind::Halt => {}
                 Kind::Read if event.composite => {}
                 Kind::Turn if !matches!(event.turn, Turn::Waits | Turn::Later) => return Some(e),
                 _ => return None,
@@ -449,9 +449,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let mut found = false;
-        for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
-            let Some(first) = self.failed_in_vain(thread) else { continue };
-            let has_ended = self.runner.machine.status(thread) == Status::AssumeBlocked;
+        // All of them, before the machine is taken back to where some began.
+        let threads = (0..self.graph().thread_limit()).map(ThreadId::new);
+        let failed = threads.filter_map(|thread| Some((thread, self.failed_in_vain(thread)?)));
+        let has_ended = |thread| self.runner.machine.status(thread) == Status::AssumeBlocked;
+        let failed: Vec<_> = failed.map(|(thread, first)| (thread, first, has_ended(thread))).collect();
+        for (thread, first, has_ended) in failed {
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;

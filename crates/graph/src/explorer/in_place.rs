@@ -199,13 +199,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.flags_after(thread, &request, pred, (write, value)).blocked
     }
 
-    /// The coherence-last value of what a thread asks for, and the write that it is from.
+    /// The coherence-last value of what a thread asks for, and the write that it is from; none if to read it is an error.
     pub(super) fn newest_value(&self, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
         let (graph, access) = (self.graph(), &request.access);
         match self.locations.get(&access.addr).copied().filter(|&loc| graph.knows(loc)) {
             Some(loc) => {
                 let write = graph.location(loc).write_at(graph.newest(loc));
-                Some((graph.written(loc, write), write))
+                (!self.is_error(loc, write, request)).then(|| (graph.written(loc, write), write))
             }
             None if request.is_condition() => Some((0, INIT)),
             None => {

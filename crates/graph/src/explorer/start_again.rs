@@ -64,7 +64,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &mut self.runner.machine;
         machine.mark();
         let goes_on = machine.resume(thread, request::outcome(request.role, thread, value)).is_ok();
-        let fails = goes_on && machine.status(thread) == Status::AssumeBlocked && machine.spins(thread);
+        // Whether it would start again or has assumed what does not hold makes no difference: it does not get on.
+        let fails = goes_on && machine.status(thread) == Status::AssumeBlocked;
         machine.undo();
         fails
     }
@@ -76,8 +77,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let failed = |thread: ThreadId| -> Option<EventId> {
             let last = self.graph().last(thread)?;
-            let stands = self.runner.machine.status(thread) == Status::Ready;
-            (stands && self.graph().event(last).blocked && self.may_start_again(thread)).then_some(last)
+            let event = self.graph().event(last);
+            let stands = self.runner.machine.status(thread) == Status::Ready && event.blocked;
+            // If it waits for a condition of its own that does not hold, it sleeps, and has not failed.
+            let sleeps = || self.pending_request(thread).flags(thread, event.value).blocked;
+            (stands && self.may_start_again(thread) && !sleeps()).then_some(last)
         };
         let failed: Vec<EventId> = (0..self.graph().thread_limit()).map(ThreadId::new).filter_map(failed).collect();
         self.frame().graph.executed.extend(failed);

@@ -58,7 +58,9 @@ fn begin<T: ?Sized>(counts: bool) -> (Made, Option<std::sync::Arc<Word>>) {
     let (made, counts_all) =
         runtime::shared(|shared| (Made { run: shared.run, number: shared.born("Arc", at) }, shared.config.count_arcs));
     let counted = counts || counts_all || std::mem::needs_drop::<T>();
-    (made, counted.then(|| std::sync::Arc::new(Word::made("Arc", 8, 1))))
+    // Not by `then`: a function in between would be the place.
+    let count = if counted { Some(std::sync::Arc::new(Word::made("Arc", 8, 1))) } else { None };
+    (made, count)
 }
 
 const WHOLE: &str = "an `Arc` has its value until it is taken apart";

@@ -46,7 +46,7 @@ impl Condvar {
         let at = Location::caller();
         let cond = self.word.addr();
         let mutex = guard.mutex();
-        if for_no_reason() {
+        if for_no_reason("wakes up") {
             drop(guard);
             return (mutex.lock(), WaitTimeoutResult(false));
         }
