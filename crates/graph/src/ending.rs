@@ -18,11 +18,13 @@ use selvedge_machine::{Access, Machine, Op, SourceSpan, Status, Stop, ThreadId, 
 
 /// Classifies a full graph, and reports a deadlock or a leak.
 pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
+    runner.machine.ends();
     let mut waiting = 0;
     let mut cut = false;
     let mut failed = false;
     for thread in threads(&runner.machine) {
         match runner.machine.status(thread) {
+            Status::Ready if runner.machine.times_out(thread) => cut = true,
             Status::Ready if gives_up(&runner.machine, graph, thread) => cut = true,
             Status::AssumeBlocked
                 if runner.machine.spins(thread) && reads_the_same_again(&runner.machine, graph, thread) =>

@@ -134,6 +134,12 @@ pub trait Machine {
     /// What a `Ready` thread is about to do, in words.
     fn site(&self, thread: ThreadId) -> Site;
 
+    /// A number for the place in the source at which a `Ready` thread stands, if the machine has one at hand: whenever it is
+    /// the same, so is [`Site::span`]. To make that takes long.
+    fn place_number(&self, _thread: ThreadId) -> Option<u64> {
+        None
+    }
+
     /// The thread's name for people: `main`, `producer`, `worker#2`.
     fn thread_name(&self, thread: ThreadId) -> String;
 
@@ -142,6 +148,14 @@ pub trait Machine {
 
     /// The number of the thread with this path, made if it is new.
     fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId>;
+
+    /// A maximal execution has been explored, whatever its end: threads that are still `Ready` wait forever in it.
+    fn ends(&mut self) {}
+
+    /// Whether a `Ready` thread that is left waiting would have given up in time: the execution was cut off.
+    fn times_out(&self, _thread: ThreadId) -> bool {
+        false
+    }
 
     /// Whether [`Machine::at_end`] looks at what is left in memory.
     fn looks_at_the_end(&self) -> bool {

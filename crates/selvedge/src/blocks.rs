@@ -34,7 +34,7 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tracking<A = System>(pub A);
 
-#[cfg(feature = "allocator")]
+#[cfg(not(feature = "own-allocator"))]
 #[global_allocator]
 static ALLOCATOR: Tracking = Tracking(System);
 

@@ -9,7 +9,7 @@
 //! | `model.rs`, `pass.rs` | `model`, `Builder`, `Stats`; how a model is explored |
 //! | `thread.rs`, `scope.rs`, `hint.rs` | threads |
 //! | `thread_local.rs`, `lazy_static.rs`, `macros.rs` | variables of threads, values that are made when they are used |
-//! | `sync/` | atomics, locks, condition variables, channels, `Arc` |
+//! | `sync/` | atomics, locks, condition variables, channels (`channel.rs` says what they are to the engines), `Arc` |
 //! | `future.rs`, `alloc.rs` | futures; memory and values that must not be leaked |
 //! | `cell.rs` | cells whose accesses are checked for races |
 //! | `nondet.rs` | choices and assumptions |

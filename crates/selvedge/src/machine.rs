@@ -17,11 +17,14 @@ mod retries;
 pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
+use crate::nondet::IN_TIME;
 use crate::places;
 use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
+use crate::shared::Shared;
 use crate::spin::{Iteration, Spin};
+use crate::sync::channel::MESSAGE;
 use crate::update::Updates;
 use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -316,7 +319,7 @@ impl RustMachine {
 
     fn begin(&mut self) {
         runtime::forget_deferred();
-        runtime::shared(crate::shared::Shared::new_run);
+        runtime::shared(Shared::new_run);
     }
 
     /// Objects that threads allocate from now on are made at this time.
@@ -676,6 +679,11 @@ impl Machine for RustMachine {
         Site { span, object, call, ..Site::default() }
     }
 
+    fn place_number(&self, thread: ThreadId) -> Option<u64> {
+        let at = self.state(thread).at?;
+        Some(std::ptr::from_ref(at).addr() as u64)
+    }
+
     fn thread_name(&self, thread: ThreadId) -> String {
         runtime::shared(|shared| shared.threads.name(thread))
     }
@@ -686,6 +694,27 @@ impl Machine for RustMachine {
 
     fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId> {
         Some(runtime::shared(|shared| shared.threads.at(path)))
+    }
+
+    fn times_out(&self, thread: ThreadId) -> bool {
+        matches!(self.state(thread).op, Op::Access(Access { until: Some(IN_TIME), .. }))
+    }
+
+    /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
+    fn ends(&mut self) {
+        let waits = |shared: &Shared, state: &State| match state.op {
+            Op::Access(access) if state.status == Status::Ready => {
+                shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)
+            }
+            _ => false,
+        };
+        runtime::shared(|shared| {
+            let matters = !shared.config.count_senders && shared.places.has_channels();
+            if matters && self.states.iter().any(|state| waits(shared, state)) {
+                shared.config.count_senders = true;
+                shared.restart = true;
+            }
+        });
     }
 
     fn at_end(&mut self) -> Result<(), Stop> {

@@ -1,7 +1,8 @@
 //! Choices that are not the model's own, and assumptions.
 
 use crate::runtime;
-use selvedge_machine::{Op, SourceSpan};
+use selvedge_ir::CmpOp;
+use selvedge_machine::{Cond, Op, SourceSpan};
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
@@ -99,6 +100,10 @@ pub(crate) fn for_no_reason(what: &'static str) -> bool {
     }
     happens
 }
+
+/// What waits for until some word is not 0 that would time out otherwise: a thread that is left waiting for this is not
+/// stuck, since that its time is up is another execution (`Machine::times_out`). Nothing else waits for this.
+pub(crate) const IN_TIME: Cond = Cond::new(CmpOp::Ugt, 0);
 
 /// What happens for no reason at a place, if a choice there is whether it does.
 pub(crate) fn without_reason(place: &SourceSpan) -> Option<&'static str> {

@@ -58,6 +58,20 @@ impl Word {
         word
     }
 
+    /// The word of something at an address that has none of its own.
+    #[track_caller]
+    pub fn of(place: usize, what: &'static str, at: At) -> Word {
+        let number = runtime::shared(|shared| match shared.words.get(&place) {
+            Some(&number) => number,
+            None => {
+                let number = shared.meet(place, 8, 0, what, at);
+                shared.words.insert(place, number);
+                number
+            }
+        });
+        Word { remembered: AtomicU64::new(number), init: 0, size: 8, what, at }
+    }
+
     /// Where it is.
     #[track_caller]
     pub fn addr(&self) -> Addr {

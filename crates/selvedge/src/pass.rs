@@ -65,6 +65,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         let updates = shared.config.updates;
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
+        shared.config.count_senders = recorded.count_senders;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
         updates
     });
@@ -124,6 +125,9 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
         } else {
             stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
         }
+    }
+    if left_out.rendezvous {
+        stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
     let LeftOut { timeouts, rounds: left_out_rounds, choices: left_out_choices, .. } =
         runtime::shared(|shared| shared.left_out);

@@ -1,6 +1,7 @@
 //! What went wrong, in words.
 
 use crate::runtime;
+use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, TAKER};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::verdict::Interruption;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Unsupported, Violation};
@@ -66,7 +67,36 @@ fn order_in_words(order: Order) -> &'static str {
     }
 }
 
+/// What is done with a word of a channel, in words; none if it is not one of a channel.
+fn channel_in_words(access: &Access) -> Option<String> {
+    let (what, at) = runtime::shared(|shared| shared.origins.get(&access.addr).copied())?;
+    let does = match (what, access.kind) {
+        (CHANNEL, AccessKind::Rmw { op: RmwOp::Add, .. }) => "sends to",
+        (CHANNEL, AccessKind::Rmw { operand: NO_RECEIVER, .. }) => "drops the receiver of",
+        (CHANNEL, AccessKind::Rmw { .. }) => "drops the last sender of",
+        (CHANNEL, AccessKind::Cas { .. }) => "tries to send to",
+        (CHANNEL, _) => "looks into",
+        (SENDERS, AccessKind::Rmw { op: RmwOp::Add, .. }) => "clones a sender of",
+        (SENDERS, _) => "drops a sender of",
+        (MESSAGE, AccessKind::Store { value: NEVER }) => "ends",
+        (MESSAGE, AccessKind::Store { .. }) => "hands a message over to",
+        (MESSAGE, _) => "receives from",
+        (ROOM, AccessKind::Store { value: NEVER }) => "turns away a sender from",
+        (ROOM, AccessKind::Store { .. }) => "makes room in",
+        (ROOM, _) if access.until.is_none() => "looks for room in",
+        (ROOM, _) => "waits for room in",
+        (TAKER, AccessKind::Store { value: NEVER }) => "turns away a sender from",
+        (TAKER, AccessKind::Store { .. }) => "lets a sender go on of",
+        (TAKER, _) => "waits for the receiver of",
+        _ => return None,
+    };
+    Some(format!("{does} a channel (made at {}:{}:{})", at.file(), at.line(), at.column()))
+}
+
 fn access_in_words(access: &Access) -> String {
+    if let Some(words) = channel_in_words(access) {
+        return words;
+    }
     let (object, order) = (on(access.addr), order_in_words(access.order));
     let shown = |n: u64| value(access, n);
     match (access.purpose, access.kind) {

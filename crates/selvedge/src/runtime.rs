@@ -392,8 +392,8 @@ pub(crate) fn stop(feature: String, at: At) -> ! {
 pub(crate) fn must_track() {
     if !shared(|shared| std::mem::replace(&mut shared.tracked, true)) && !blocks::is_installed() {
         let feature = "a program whose allocator is not `selvedge::alloc::Tracking`: what a model allocates would not be \
-                       known again in the next execution. Switch the feature `allocator` of this crate on, or wrap the \
-                       program's own allocator in `Tracking`";
+                       known again in the next execution. Switch the feature `own-allocator` of this crate off, or wrap \
+                       the program's own allocator in `Tracking`";
         suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported {
             feature: feature.to_owned(),
             place: SourceSpan::default(),

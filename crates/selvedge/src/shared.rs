@@ -71,6 +71,8 @@ pub(crate) struct Config {
     pub panics_end_threads: bool,
     /// Whether every `Arc` is counted.
     pub count_arcs: bool,
+    /// Whether senders of channels are counted.
+    pub count_senders: bool,
     /// How `fetch_update` is explored.
     pub updates: Updates,
 }
@@ -86,6 +88,8 @@ pub(crate) struct LeftOut {
     pub rounds: bool,
     /// Whether a loop in which a thread chooses ever ends.
     pub choices: bool,
+    /// Messages without room for them that are sent only if a receiver waits.
+    pub rendezvous: bool,
 }
 
 /// What operations and the machine share.
@@ -119,6 +123,10 @@ pub(crate) struct Shared {
     pub raw_arcs: FxHashMap<usize, (Option<Arc<Word>>, u64)>,
     /// What `lazy_static!`s are in this run, by the address of their key, in the order in which they were made.
     pub lazies: Vec<(usize, Box<dyn Any>)>,
+    /// How often messages were put into channels and taken out of them.
+    pub handed_over: u64,
+    /// Words of what has none of its own, by its address.
+    pub words: FxHashMap<usize, u64>,
     /// Copies of what is in statics.
     pub copies: Copies,
     /// Memory from `alloc::alloc` by its address: the object that stands for it, and its number in `live`.
@@ -205,6 +213,8 @@ impl Shared {
             virtuals: VirtualAddresses::default(),
             raw_arcs: FxHashMap::default(),
             lazies: Vec::new(),
+            handed_over: 0,
+            words: FxHashMap::default(),
             copies: Copies::default(),
             allocations: FxHashMap::default(),
             origins: FxHashMap::default(),
@@ -266,6 +276,8 @@ impl Shared {
         }
         self.per_thread.clear();
         std::mem::forget(std::mem::take(&mut self.lazies));
+        self.handed_over = 0;
+        self.words.clear();
         self.copies.clear();
         std::mem::forget(std::mem::take(&mut self.bodies));
         self.met.clear();
@@ -330,6 +342,15 @@ impl Shared {
         self.remembered(met, what, at)
     }
 
+    /// One of the words of a channel, all of which are 0 at first; none if there are too many.
+    pub fn channel_word(&mut self, channel: Addr, n: u64, what: &'static str, at: At) -> Option<Addr> {
+        let (addr, is_new) = self.places.channel_word(channel, n)?;
+        if is_new {
+            self.origins.insert(addr, (what, at));
+        }
+        Some(addr)
+    }
+
     /// A thread has allocated a block that is one object.
     pub fn allocate(&mut self, thread: ThreadId, block: usize, size: usize, at: At) -> Addr {
         let what = "block of memory from `alloc`";
@@ -386,6 +407,7 @@ impl Shared {
         }
         (self.unjoined, self.live.len(), self.next_live, self.lazies.len()).hash(&mut hasher);
         (self.bodies.len(), self.copies.len(), self.parks.len()).hash(&mut hasher);
+        (self.words.len(), self.handed_over).hash(&mut hasher);
         let of = |what: &dyn Fn(&mut FxHasher)| {
             let mut hasher = FxHasher::default();
             what(&mut hasher);
@@ -488,7 +510,7 @@ impl Shared {
             (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
         }
         (self.unjoined, self.live.len(), self.raw_arcs.len()).hash(&mut hasher);
-        (self.allocations.len(), self.lazies.len()).hash(&mut hasher);
+        (self.allocations.len(), self.lazies.len(), self.handed_over).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -6,7 +6,7 @@
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize};
-use selvedge::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
+use selvedge::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, Weak, mpsc};
 use selvedge::{assume, nondet, nondet_bool, thread};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -216,6 +216,51 @@ fn an_exchange_that_may_fail_fails() {
     });
     assert_eq!((stats.failure, stats.complete, stats.spurious), (None, 1, 0));
     assert_eq!(stats.not_covered, ["exchanges that fail and waits that end for no reason"]);
+}
+
+#[test]
+fn a_thread_may_be_unparked_for_no_reason() {
+    let park = |again: bool| {
+        move || {
+            let flag = Arc::new(AtomicUsize::new(0));
+            let (other, main) = (Arc::clone(&flag), thread::current());
+            let handle = thread::spawn(move || {
+                other.store(1, Relaxed);
+                main.unpark();
+            });
+            thread::park();
+            while again && flag.load(Relaxed) == 0 {
+                thread::park();
+            }
+            assert_eq!(flag.load(Relaxed), 1);
+            handle.join().unwrap();
+        }
+    };
+    fails(&["assertion", "wakes up for no reason"], park(false));
+    assert!(passes(park(true)).spurious > 0);
+    let mut builder = Builder::new();
+    builder.spurious = false;
+    let stats = builder.explore(park(false));
+    assert_eq!((stats.failure, stats.complete), (None, 1));
+    assert_eq!(stats.not_covered, ["exchanges that fail and waits that end for no reason"]);
+}
+
+#[test]
+fn a_writer_becomes_a_reader_and_nobody_writes_in_between() {
+    passes(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let other = Arc::clone(&lock);
+        let handle = thread::spawn(move || *other.write().unwrap() += 1);
+        let mut guard = lock.write().unwrap();
+        *guard += 10;
+        let written = *guard;
+        let guard = RwLockWriteGuard::downgrade(guard);
+        assert_eq!(*guard, written);
+        assert!(lock.try_write().is_err());
+        drop(guard);
+        handle.join().unwrap();
+        assert_eq!(*lock.read().unwrap(), 11);
+    });
 }
 
 #[test]

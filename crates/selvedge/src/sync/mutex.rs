@@ -12,7 +12,7 @@ use selvedge_machine::{AccessKind, Cond, Purpose};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{LockResult, TryLockError, TryLockResult};
 
 /// Stands in for `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
@@ -173,9 +173,4 @@ impl<T> From<T> for Mutex<T> {
     fn from(data: T) -> Self {
         Mutex::new(data)
     }
-}
-
-/// A guard, or the error that it is in.
-pub(super) fn guard_of<G>(result: LockResult<G>) -> G {
-    result.unwrap_or_else(PoisonError::into_inner)
 }

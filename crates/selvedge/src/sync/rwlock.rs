@@ -153,6 +153,17 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Goes on as a reader; nobody writes in between.
+    #[track_caller]
+    pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
+        let (lock, content, at) = (this.lock, this.content.cast_const(), Location::caller());
+        std::mem::forget(this);
+        lock.word.synchronise(Order::Release, AccessKind::Store { value: 1 }, None, Purpose::Unlock, at);
+        RwLockReadGuard { lock, content, at }
+    }
+}
+
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         let leave = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: false };
