@@ -134,8 +134,7 @@ fn outcomes(program: &[Vec<Statement>], engine: Engine, most: Option<usize>, hin
         note.lock().unwrap().insert(seen);
     });
     assert_eq!(stats.failure, None, "{program:?}");
-    let found = std::mem::take(&mut *noted.lock().unwrap());
-    found
+    std::mem::take(&mut *noted.lock().unwrap())
 }
 
 #[test]
