@@ -115,6 +115,12 @@ pub trait Machine {
         false
     }
 
+    /// How many of its newest steps the iteration has that such a thread would start again, if that is known. Steps of it
+    /// that write leave things as they were before it.
+    fn iteration(&self, _thread: ThreadId) -> Option<usize> {
+        None
+    }
+
     /// Whether the process has ended: `main` returned or `exit` was called. Threads that are left may go on (whatever
     /// they do could have come before the end), but one that waits is not deadlocked.
     fn exited(&self) -> bool;

@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 /// Only what is used of a stack takes memory.
 const STACK: usize = 1 << 20;
 /// No page is larger.
-const GUARD: usize = 1 << 16;
+pub(crate) const GUARD: usize = 1 << 16;
 
 /// Frames of the engine below the one that resumes a thread take less than this.
 const RESUMED: usize = 2048;

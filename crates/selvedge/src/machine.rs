@@ -12,6 +12,7 @@
 mod attempts;
 pub(crate) mod awaits;
 pub(crate) mod determinism;
+mod handover;
 mod past;
 mod retries;
 pub(crate) mod snapshot;
@@ -19,10 +20,11 @@ pub(crate) mod snapshot;
 use crate::coroutine::{Came, Pool, Strand};
 use crate::nondet::IN_TIME;
 use crate::places;
+use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::shared::Shared;
-use crate::spin::Spin;
+use crate::spin::{Iteration, Spin};
 use crate::sync::channel::MESSAGE;
 use crate::update::Updates;
 use awaits::Ahead;
@@ -43,7 +45,8 @@ struct State {
     status: Status,
     op: Op,
     at: Option<At>,
-    spins: bool,
+    /// If it spins: the iteration that it would start again.
+    spins: Option<Iteration>,
 }
 
 /// What a thread's state was before a change, but for the Op: that is the one of the step that is taken back.
@@ -51,16 +54,18 @@ struct State {
 struct Saved {
     thread: ThreadId,
     status: Status,
-    spins: bool,
+    spins: Option<Iteration>,
     at: Option<At>,
 }
 
-const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false };
+const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: None };
 
 /// A thread's coroutine.
 struct Slot {
     strand: Strand,
     spin: Spin,
+    /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
+    cycle: Option<Iteration>,
 }
 
 /// A model being run.
@@ -189,7 +194,7 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default() });
+        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), cycle: None });
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
@@ -201,7 +206,7 @@ impl RustMachine {
         if slot.spin.watches()
             && let Some((op, _)) = &pending
         {
-            slot.spin.performed(op, outcome);
+            slot.spin.performed(op, outcome, is_tried);
         }
         runtime::repeats(repeats && !slot.spin.watches());
         let mut before = slot.spin.watches().then(|| memory(others));
@@ -237,7 +242,8 @@ impl RustMachine {
                 break;
             }
             let top = runtime::shared(|shared| shared.top);
-            if slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top))) {
+            if let Some(cycle) = slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top)), is_tried) {
+                slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 break;
             }
             runtime::repeats(false);
@@ -266,16 +272,17 @@ impl RustMachine {
                 let slot =
                     self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
                 let &Pending { op, at } = slot.strand.pending().expect("it waits with an operation");
-                *state = State { status: Status::Ready, op, at: Some(at), spins: false };
+                *state = State { status: Status::Ready, op, at: Some(at), spins: None };
                 if runtime::take_aside() {
                     return Err(self.caught_panic(thread, at));
                 }
             }
             Came::To(Yielded::Yields { at, .. }) => {
-                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: true, ..*state };
+                let spins = self.slots[thread.index()].as_ref().and_then(|slot| slot.cycle);
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins, ..*state };
             }
             Came::To(Yielded::Assumes(at)) => {
-                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: false, ..*state };
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: None, ..*state };
             }
             Came::To(Yielded::Stop(stop)) => {
                 state.status = Status::Stopped;
@@ -408,6 +415,11 @@ impl RustMachine {
     }
 }
 
+/// Whether somebody tries to take a lock.
+fn is_tried(addr: Addr) -> bool {
+    runtime::shared(|shared| shared.tried.contains(&addr))
+}
+
 /// A thread, and the others.
 fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&[Option<Slot>]; 2]) {
     let (before, from) = slots.split_at_mut(thread.index());
@@ -514,6 +526,9 @@ impl Machine for RustMachine {
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
+        if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
+            own = Err(*runtime::starts_again());
+        }
         let mut own = own.map_err(|stop| (thread, stop));
         if let Op::Spawn { child } = op {
             // The parent's own trouble is reported first; the child exists all the same.
@@ -595,7 +610,11 @@ impl Machine for RustMachine {
     }
 
     fn spins(&self, thread: ThreadId) -> bool {
-        self.state(thread).spins
+        self.state(thread).spins.is_some_and(|it| !it.locks || !self.others_came_since(thread, it.steps))
+    }
+
+    fn iteration(&self, thread: ThreadId) -> Option<usize> {
+        self.state(thread).spins.map(|iteration| iteration.steps as usize)
     }
 
     /// The end of the model's closure does not end the other threads: they have to end by themselves.
@@ -631,14 +650,14 @@ impl Machine for RustMachine {
         let state = self.state(thread);
         let span = state.at.map(runtime::span).unwrap_or_default();
         let (object, plain) = match state.op {
-            _ if state.spins => (String::new(), false),
+            _ if state.spins.is_some() => (String::new(), false),
             Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
             Op::CondWait { cond } | Op::CondWake { cond, .. } => (crate::report::object(cond), false),
             Op::CondSignal { cond } | Op::CondBroadcast { cond } => (crate::report::object(cond), false),
             _ => (String::new(), false),
         };
         let call = match state.op {
-            _ if state.spins => String::new(),
+            _ if state.spins.is_some() => String::new(),
             Op::Access(Access { kind: AccessKind::Load, .. }) if plain => "with".to_owned(),
             Op::Access(Access { kind: AccessKind::Store { .. }, .. }) if plain => "with_mut".to_owned(),
             _ => String::new(),

@@ -13,8 +13,9 @@ use crate::model::{Builder, Engine, Stats};
 use crate::progress::Line;
 use crate::replay::{Recorded, model_at};
 use crate::report;
+use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
-use crate::shared::Config;
+use crate::shared::{Config, LeftOut};
 use crate::table::table;
 use crate::update::Updates;
 use selvedge_graph::MemoryModel;
@@ -140,9 +141,23 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
-    if runtime::shared(|shared| shared.left_out.timeouts) {
+    let LeftOut { timeouts, rounds: left_out_rounds, choices: left_out_choices, .. } =
+        runtime::shared(|shared| shared.left_out);
+    if timeouts {
         let n = builder.max_timeouts;
         stats.not_covered.push(format!("executions in which a thread times out more than {n} times"));
+    }
+    if left_out_rounds {
+        let n = crate::spin::ROUNDS;
+        stats.not_covered.push(format!(
+            "executions in which a thread comes more than {n} times round a loop that takes a lock and gives it back, having \
+             changed nothing, while others try to take that lock"
+        ));
+    }
+    if left_out_choices {
+        let note =
+            "whether loops that spin and choose (`nondet`) ever end: a thread that comes round is not followed further";
+        stats.notes.push(note.to_owned());
     }
     stats
 }
@@ -172,6 +187,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         shared.awaits.clear();
         shared.awaits.on = builder.engine == Engine::Graph;
         shared.retries.clear();
+        shared.unmarked.forget_longest();
         // What fails for no reason is a choice between a load and its exchange.
         let spurious = shared.config.spurious;
         shared.blocks.freed_early = None;
@@ -244,10 +260,10 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
         stats.failure = Some(report::unsupported(unsupported));
     } else if result.interruption == Some(Interruption::MaxEvents) {
         let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
+        let bounds = runtime::shared(|shared| shared.unmarked.longest()).map_or_else(|| bounds.join("; "), in_words);
         stats.failure = Some(format!(
-            "an execution has more than {} operations: {}. If the model is that long, raise `max_branches`\n",
+            "an execution has more than {} operations: {bounds}. If the model is that long, raise `max_branches`\n",
             builder.max_branches,
-            bounds.join("; ")
         ));
     }
     if let Some(why) = result.interruption {
@@ -277,6 +293,17 @@ fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option
     let what = format!("this was found in one run: {}; and this in another: {what}", found.violation.message);
     let Stop::Unsupported(differs) = not_deterministic(&what, SourceSpan::default()) else { return None };
     Some(format!("{}\n{violation}", differs.feature))
+}
+
+/// A loop that may never end.
+fn in_words(longest: Longest) -> String {
+    let Longest { rounds, thread, op, at } = longest;
+    let (name, what, place) = (report::name(thread), report::operation(&op), runtime::span(at));
+    format!(
+        "{name} has performed this {rounds} times and changed nothing that others see: {what}, at {place}. A loop that waits \
+         for others ends with `hint::spin_loop()` or `thread::yield_now()`, and is then explored without a bound unless it \
+         also changes something itself, such as a counter"
+    )
 }
 
 /// Whether what is wrong is that threads stay where they are.

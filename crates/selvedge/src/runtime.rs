@@ -15,7 +15,8 @@ use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
-    Access, AccessKind, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
+    Access, AccessKind, Addr, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind,
+    main_thread,
 };
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -247,6 +248,9 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
     if DEFERS.get() {
         perform_deferred();
     }
+    if comes_again(&op, at) {
+        yields(at);
+    }
     let op = marked(op, at);
     let outcome = match from_script(&op, at) {
         Some(outcome) => outcome,
@@ -257,6 +261,20 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
     };
     performed(&op, at, outcome);
     outcome
+}
+
+/// Whether threads come to this operation again and again (`rounds.rs`).
+#[inline(never)]
+fn comes_again(op: &Op, at: At) -> bool {
+    shared(|shared| shared.unmarked.marks(op, at))
+}
+
+/// Somebody tries to take a lock.
+#[track_caller]
+pub(crate) fn tries(lock: Addr) {
+    if !std::thread::panicking() && shared(|shared| shared.tries(lock)) {
+        start_again();
+    }
 }
 
 /// An operation that is marked if the thread may spin there, or try something again.
@@ -322,7 +340,8 @@ fn defer(op: Op, at: At) {
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    UNUSUAL.set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty()));
+    UNUSUAL
+        .set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty() || !shared.unmarked.is_empty()));
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
@@ -433,8 +452,18 @@ pub(crate) fn yields(at: At) {
     if std::thread::panicking() {
         count_aside();
     } else {
+        has_room(at);
         scrub();
         suspend_yielding(at);
+    }
+}
+
+/// Fails if the stack is used up.
+#[track_caller]
+#[inline(never)]
+fn has_room(at: At) {
+    if overflow::is_near() {
+        fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
 }
 

@@ -8,12 +8,14 @@ use crate::machine::awaits::Awaits;
 use crate::object::Word;
 use crate::places::{Met, Place, Places, Was};
 use crate::retry::{Open, Retries, Standing};
+use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
+use crate::spin::{Cycle, Iteration};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId};
 use std::any::Any;
@@ -83,6 +85,10 @@ pub(crate) struct LeftOut {
     pub timeouts: bool,
     /// Something that could have failed or woken for no reason.
     pub spurious: bool,
+    /// More rounds of loops that take locks which others try to take.
+    pub rounds: bool,
+    /// Whether a loop in which a thread chooses ever ends.
+    pub choices: bool,
     /// Messages without room for them that are sent only if a receiver waits.
     pub rendezvous: bool,
 }
@@ -142,6 +148,12 @@ pub(crate) struct Shared {
     pub spins: usize,
     /// Where threads spin.
     pub awaits: Awaits,
+    /// Locks that somebody tries to take in some execution, and so may find held.
+    pub tried: FxHashSet<Addr>,
+    /// Whether a cycle in which locks are taken was taken for a pure one.
+    pub spins_with_locks: bool,
+    /// Where threads come again and again without saying that they spin.
+    pub unmarked: Unmarked,
     /// Where threads try again.
     pub retries: Retries,
     /// Whether what runs is tried out only, perhaps with values that no execution has.
@@ -228,6 +240,9 @@ impl Shared {
             top: 0,
             spins: 0,
             awaits: Awaits::default(),
+            tried: FxHashSet::default(),
+            spins_with_locks: false,
+            unmarked: Unmarked::default(),
             retries: Retries::default(),
             tries_out: false,
             restart: false,
@@ -254,6 +269,9 @@ impl Shared {
         self.top = top;
         self.spins = 0;
         self.awaits = Awaits::default();
+        self.tried.clear();
+        self.spins_with_locks = false;
+        self.unmarked = Unmarked::default();
         self.retries = Retries::default();
         self.restart = false;
         self.mismatches = 0;
@@ -523,6 +541,31 @@ impl Shared {
         (self.unjoined, self.live.len(), self.raw_arcs.len()).hash(&mut hasher);
         (self.allocations.len(), self.lazies.len(), self.handed_over, self.borrows.len()).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// A thread has come round: the iteration that it might make forever.
+    pub fn comes_round(&mut self, cycle: Cycle) -> Option<Iteration> {
+        match cycle {
+            Cycle::Pure(iteration) => {
+                self.spins_with_locks |= iteration.locks;
+                Some(iteration)
+            }
+            Cycle::Chooses { locks } => {
+                self.spins_with_locks |= locks;
+                // A pass without them tells what becomes of a loop in which something fails for no reason.
+                self.left_out.choices |= !self.config.spurious;
+                None
+            }
+            Cycle::InVain => {
+                self.left_out.rounds = true;
+                None
+            }
+        }
+    }
+
+    /// Somebody tries to take a lock. Whether that is news which makes a difference.
+    pub fn tries(&mut self, lock: Addr) -> bool {
+        self.tried.insert(lock) && self.spins_with_locks
     }
 
     /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.

@@ -42,7 +42,8 @@ pub(crate) fn table(replay: &Replay, forever: bool) -> String {
     text
 }
 
-/// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, each once.
+/// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, the newest at
+/// each place; and the locks that it takes.
 fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if let (Status::Ready, Some((Op::Access(access), _))) = (end.status, &end.waiting) {
         let waits = access.purpose == Purpose::Data && access.may_wait();
@@ -56,15 +57,24 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if end.spins.is_none() {
         return Vec::new();
     }
-    let mut lines = Vec::new();
+    let (mut lines, mut listed) = (Vec::new(), Vec::new());
     for (n, event) in events.iter().enumerate().rev().filter(|(_, event)| event.thread == end.thread) {
         match &event.op {
-            Op::Fence { .. } => {}
+            Op::Fence { .. } | Op::Access(Access { purpose: Purpose::Unlock, .. }) => {}
+            Op::Access(Access { purpose: Purpose::Lock, .. }) => {
+                let line = format!("{}: {}", event.site.span, operation(&event.op));
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
             Op::Access(access) if access.reads() && event.done.new.is_none_or(|new| new == event.done.old) => {
+                let place = (&event.site.span, access.addr);
+                if listed.contains(&place) {
+                    continue;
+                }
+                listed.push(place);
                 let what = read_in_words(events, access, Some(event.done.old), source(events, n, access));
-                let line = format!("{}: {what}", event.site.span);
-                lines.retain(|other| *other != line);
-                lines.push(line);
+                lines.push(format!("{}: {what}", event.site.span));
             }
             _ => break,
         }

@@ -6,7 +6,7 @@
 use super::poison::{Guarded, poisoned};
 use crate::content::Content;
 use crate::object::Word;
-use crate::runtime::At;
+use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::{AccessKind, Cond, Purpose};
 use std::fmt;
@@ -71,6 +71,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
+        runtime::tries(self.word.addr());
         let take = AccessKind::Cas { expected: 0, new: HELD, failure: Order::Relaxed };
         match self.word.synchronise(Order::Acquire, take, None, Purpose::Data, at) {
             0 => self.guard(at).map_err(TryLockError::Poisoned),
