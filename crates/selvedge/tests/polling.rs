@@ -3,7 +3,7 @@
 //! What is reached is compared with what is reached if the loop is cut off after some iterations and nothing is known of
 //! it: there, states differ by a counter.
 
-use selvedge::model::{Builder, Engine, Stats};
+use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Mutex, RwLock, mpsc};
@@ -15,6 +15,10 @@ const ENGINES: [Engine; 2] = [Engine::Graph, Engine::Trace];
 fn explore(engine: Engine, f: impl Fn() + Send + Sync + 'static) -> Stats {
     let mut builder = Builder::new();
     builder.engine = engine;
+    if engine == Engine::Trace {
+        // It explores no other, and says so if it is asked to.
+        builder.memory_model = MemoryModel::Sc;
+    }
     builder.explore(f)
 }
 
