@@ -252,6 +252,8 @@ fn cells() {
             let pointer: MutPtr<i32> = cell.get_mut();
             *pointer.deref() = 3;
             pointer.with(|pointer: *mut i32| *pointer = 4);
+            // As with loom, it must not live on.
+            drop(pointer);
             let pointer: ConstPtr<i32> = cell.get();
             assert_eq!((*pointer.deref(), pointer.with(|pointer: *const i32| *pointer)), (4, 4));
         }
