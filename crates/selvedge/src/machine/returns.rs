@@ -19,17 +19,20 @@
 //! thread had been told the same. What depends on what others have left in memory is thereby looked at for each pair of values
 //! in every past in which both can be read, when the second of them is asked for. If it ever does not hold, the exploration
 //! starts again, and at this place only looks that come back in the same state fail.
+//!
+//! The thread is put back (`snapshot.rs`) as long as it has not changed memory. If it has, that may be memory which somebody
+//! outside of the model knows of (a test that collects what it has seen), and to put it back would not be safe: then everything is
+//! run again instead each time, and what is compared does not depend on where things lie in memory.
 
 use super::RustMachine;
+use super::attempts::{Before, Trace};
 use super::awaits::Look;
 use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
 use crate::spin::is_quiet;
-use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
-use std::hash::{Hash, Hasher};
 
 /// More values and states are not looked at.
 const MOST: usize = 16;
@@ -45,21 +48,35 @@ pub(super) struct Values {
     goes_on: Vec<Outcome>,
 }
 
+/// A thread that is asked what it does, and the state that it is in before that.
+struct Asked {
+    thread: ThreadId,
+    here: Snapshot,
+    /// Whether everything is run again instead of putting the thread back.
+    again: bool,
+    /// What memory looked like then.
+    before: Before,
+}
+
 /// What a thread has come to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
-    /// A number for what it is.
     came: u64,
     stands: Option<(Op, At)>,
-    /// Numbers for what has changed on stacks and in memory.
-    stack: u64,
-    memory: u64,
+    trace: Trace,
 }
+
+/// What `Place::came` says.
+const OPERATION: u64 = 1;
+const YIELDS: u64 = 2;
+const ENDED: u64 = 3;
+/// It cannot go on.
+const OTHER: u64 = 4;
 
 impl Place {
     /// Whether only the stack is another one.
     fn differs_in_stack(&self, other: &Place) -> bool {
-        Place { stack: other.stack, ..*self } == *other
+        Place { trace: Trace { stack: other.trace.stack, ..self.trace }, ..*self } == *other
     }
 
     /// Whether the outcome of the operation is known.
@@ -76,45 +93,57 @@ impl Place {
 impl RustMachine {
     /// Tells a thread a value, as [`RustMachine::look`] does, where looks may come back in another state.
     pub(super) fn look_otherwise(&mut self, thread: ThreadId, value: Outcome) -> Look {
-        let mut here = std::mem::take(&mut self.tries.here);
-        let mut look = Look::Matters;
-        if self.save_thread(thread, &mut here, None) {
-            self.starts_trial();
-            look = self.try_look(thread, value, &here);
-            self.ends_trial();
-            self.stale |= !self.put_thread_back(&here);
+        let size = self.slots[thread.index()].as_ref().map_or(0, |slot| slot.strand.depth(slot.strand.low()));
+        if runtime::shared(|shared| shared.must_clear(size)) {
+            return Look::GoesOn;
         }
-        self.tries.here = here;
+        let mut here = std::mem::take(&mut self.tries.here);
+        if !self.save_thread(thread, &mut here, None) {
+            self.tries.here = here;
+            return Look::Matters;
+        }
+        let mut asked = Asked { thread, here, again: false, before: Before::default() };
+        self.starts_trial();
+        let look = self.try_look(&mut asked, value);
+        if !self.back_in_place(&mut asked) {
+            runtime::shared(|shared| shared.tries_out = false);
+            self.stale = true;
+        }
+        self.ends_trial();
+        self.tries.here = asked.here;
         look
     }
 
-    fn try_look(&mut self, thread: ThreadId, value: Outcome, here: &Snapshot) -> Look {
-        let before = self.place(thread, 0, here);
+    fn try_look(&mut self, asked: &mut Asked, value: Outcome) -> Look {
+        let before = self.place(asked, OPERATION);
         let quiet = before.stands.is_some_and(|(op, _)| is_quiet(&op, value));
-        let fails = match quiet.then(|| self.tell_look(thread, value)).flatten() {
+        let fails = match quiet.then(|| self.tell_look(asked.thread, value)).flatten() {
             None => false,
-            Some(came) => match self.place(thread, came, here) {
+            Some(came) => match self.place(asked, came) {
                 now if now.differs_in_stack(&before) => true,
                 now if now.stands == before.stands => return Look::Matters,
                 _ => return Look::Elsewhere,
             },
         };
-        let key = (self.told(thread), thread);
-        let asked = self.returns.len();
+        let key = (self.told(asked.thread), asked.thread);
+        let pasts = self.returns.len();
         let values = self.returns.entry(key).or_default();
-        let (same, other) = if fails { (&mut values.fails, &values.goes_on) } else { (&mut values.goes_on, &values.fails) };
+        let (same, other) = match fails {
+            true => (&mut values.fails, &values.goes_on),
+            false => (&mut values.goes_on, &values.fails),
+        };
         if other.contains(&value) {
             return Look::Elsewhere;
         }
         if !same.contains(&value) {
             same.push(value);
         }
-        if asked == MOST_PASTS || same.len() > MOST {
+        if pasts == MOST_PASTS || same.len() > MOST {
             return Look::Matters;
         }
-        let Values { fails: failing, goes_on } = std::mem::take(values);
-        let same = self.makes_no_difference(thread, &before, (&failing, &goes_on), here);
-        self.returns.insert(key, Values { fails: failing, goes_on });
+        let values = std::mem::take(values);
+        let same = self.makes_no_difference(asked, &before, &values);
+        self.returns.insert(key, values);
         match same {
             true if fails => Look::ComesBack,
             true => Look::GoesOn,
@@ -123,45 +152,48 @@ impl RustMachine {
     }
 
     /// Whether a thread goes on in the same way, whatever looks have failed before.
-    fn makes_no_difference(
-        &mut self,
-        thread: ThreadId,
-        before: &Place,
-        (fails, goes_on): (&[Outcome], &[Outcome]),
-        here: &Snapshot,
-    ) -> bool {
-        if fails.is_empty() {
+    fn makes_no_difference(&mut self, asked: &mut Asked, before: &Place, values: &Values) -> bool {
+        if values.fails.is_empty() {
             return true;
         }
-        let Some(states) = self.states_after(thread, before, fails, here) else { return false };
-        goes_on.iter().all(|&value| {
-            let Some(wanted) = self.go_on_from(thread, (&[], value), here) else { return false };
-            states[1..].iter().all(|(looks, _)| {
-                self.go_on_from(thread, (looks, value), here).is_some_and(|found| comes_to_the_same(&wanted, &found))
-            })
+        let Some(states) = self.states_after(asked, before, &values.fails) else { return false };
+        values.goes_on.iter().all(|&value| {
+            // If it turns out on the way that the thread cannot be put back, once more.
+            let was_put_back = !asked.again;
+            let same = self.goes_on_in_the_same_way(asked, &states[1..], value);
+            if was_put_back && asked.again { self.goes_on_in_the_same_way(asked, &states[1..], value) } else { same }
+        })
+    }
+
+    fn goes_on_in_the_same_way(&mut self, asked: &mut Asked, states: &[(Vec<Outcome>, Trace)], value: Outcome) -> bool {
+        let Some(wanted) = self.go_on_from(asked, &[], value) else { return false };
+        states.iter().all(|(looks, _)| {
+            self.go_on_from(asked, looks, value).is_some_and(|found| comes_to_the_same(&wanted, &found))
         })
     }
 
     /// The states in which a thread can be after looks that fail, and such looks.
     fn states_after(
         &mut self,
-        thread: ThreadId,
+        asked: &mut Asked,
         before: &Place,
         fails: &[Outcome],
-        here: &Snapshot,
-    ) -> Option<Vec<(Vec<Outcome>, u64)>> {
-        let mut states = vec![(Vec::new(), before.stack)];
+    ) -> Option<Vec<(Vec<Outcome>, Trace)>> {
+        let mut states = vec![(Vec::new(), before.trace)];
         let mut next = 0;
         while next < states.len() {
             for &value in fails {
                 let mut looks: Vec<Outcome> = states[next].0.clone();
                 looks.push(value);
-                let now = self.after(thread, &looks, here)?;
+                if asked.again || !self.back_in_place(asked) || !self.all_fail(asked, &looks) {
+                    return None;
+                }
+                let now = self.place(asked, OPERATION);
                 if !now.differs_in_stack(before) || states.len() == MOST {
                     return None;
                 }
-                if !states.iter().any(|(_, stack)| *stack == now.stack) {
-                    states.push((looks, now.stack));
+                if !states.iter().any(|(_, trace)| *trace == now.trace) {
+                    states.push((looks, now.trace));
                 }
             }
             next += 1;
@@ -169,75 +201,75 @@ impl RustMachine {
         Some(states)
     }
 
-    /// Lets a thread make looks that fail: where it is then, if all of them do.
-    fn after(&mut self, thread: ThreadId, looks: &[Outcome], here: &Snapshot) -> Option<Place> {
-        if !self.put_thread_back(here) {
-            return None;
-        }
-        let all_fail = looks.iter().all(|&value| self.tell_look(thread, value) == Some(0));
-        all_fail.then(|| self.place(thread, 0, here))
-    }
-
     /// Lets a thread go on after looks that have failed: what it comes to, up to the first operation whose outcome is not
     /// known.
-    fn go_on_from(
-        &mut self,
-        thread: ThreadId,
-        (looks, value): (&[Outcome], Outcome),
-        here: &Snapshot,
-    ) -> Option<Vec<Place>> {
-        self.after(thread, looks, here)?;
-        let mut came = self.tell_once(thread, value);
-        let mut places = vec![self.place(thread, came, here)];
+    fn go_on_from(&mut self, asked: &mut Asked, looks: &[Outcome], value: Outcome) -> Option<Vec<Place>> {
+        if !self.back_in_place(asked) {
+            self.run_again().ok()?;
+            let blocks = runtime::shared(|shared| shared.blocks.contents());
+            asked.before = Before { blocks, stacks: self.other_stacks(asked.thread) };
+            self.compared.real = false;
+        }
+        if !self.all_fail(asked, looks) {
+            return None;
+        }
+        let mut came = self.tell_once(asked.thread, value);
+        let mut places = vec![self.place(asked, came)];
         while places.len() < LONGEST && places.last().is_some_and(Place::stores) {
-            came = self.tell_once(thread, 0);
-            places.push(self.place(thread, came, here));
+            came = self.tell_once(asked.thread, 0);
+            places.push(self.place(asked, came));
         }
         Some(places)
     }
 
-    /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, what it comes to then.
-    fn tell_look(&mut self, thread: ThreadId, value: Outcome) -> Option<u64> {
-        if self.tell_once(thread, value) != YIELDS {
-            return None;
+    /// Puts a thread back, unless everything is run again.
+    fn back_in_place(&mut self, asked: &mut Asked) -> bool {
+        if !asked.again && (self.has_touched(&asked.here) || !self.put_thread_back(&asked.here)) {
+            asked.again = true;
+            self.ends_trial();
+            self.compared.real = false;
+            runtime::shared(|shared| shared.tries_out = true);
         }
-        Some(match self.tell_once(thread, 0) {
-            OPERATION => 0,
-            other => other,
-        })
+        !asked.again
     }
 
-    /// Runs a thread until it is suspended. A number for what it comes to.
+    /// Lets a thread make looks; whether all of them fail.
+    fn all_fail(&mut self, asked: &Asked, looks: &[Outcome]) -> bool {
+        looks.iter().all(|&value| self.tell_look(asked.thread, value) == Some(OPERATION))
+    }
+
+    /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, what it comes to then.
+    fn tell_look(&mut self, thread: ThreadId, value: Outcome) -> Option<u64> {
+        (self.tell_once(thread, value) == YIELDS).then(|| self.tell_once(thread, 0))
+    }
+
+    /// Runs a thread until it is suspended; a number for what it comes to.
     fn tell_once(&mut self, thread: ThreadId, outcome: Outcome) -> u64 {
         let Some(slot) = &mut self.slots[thread.index()] else { return OTHER };
         runtime::repeats(false);
         let came = self.pool.resume(&mut slot.strand, outcome);
         cannot_be_put_back(&came);
+        runtime::shared(|shared| shared.met.clear());
         match &came {
             Came::Op => OPERATION,
             Came::To(Yielded::Yields { .. }) => YIELDS,
             Came::To(_) => OTHER,
             Came::End => ENDED,
-            Came::Panic(panic) => {
-                let mut hasher = FxHasher::default();
-                panic.0.hash(&mut hasher);
-                hasher.finish() | 1 << 63
-            }
+            Came::Panic(_) => OTHER,
         }
     }
 
     /// Where a thread is.
-    fn place(&self, thread: ThreadId, came: u64, here: &Snapshot) -> Place {
-        let (stack, memory) = self.differences(here);
-        Place { came, stands: self.stands_at(thread), stack, memory }
+    fn place(&mut self, asked: &Asked, came: u64) -> Place {
+        let trace = if asked.again {
+            self.trace(asked.thread, &asked.before)
+        } else {
+            let (stack, memory) = self.differences(&asked.here);
+            Trace { stack, memory }
+        };
+        Place { came, stands: self.stands_at(asked.thread), trace }
     }
 }
-
-const OPERATION: u64 = 1;
-const YIELDS: u64 = 2;
-const ENDED: u64 = 3;
-/// It cannot go on.
-const OTHER: u64 = 4;
 
 /// Whether a thread comes to the same state on two ways, and to the same on the way there.
 fn comes_to_the_same(one: &[Place], other: &[Place]) -> bool {

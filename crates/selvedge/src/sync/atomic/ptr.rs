@@ -36,16 +36,16 @@ impl Bits {
     #[track_caller]
     #[inline(never)]
     fn access(&self, order: Order, kind: AccessKind, at: At) -> usize {
-        real_of(runtime::perform(Op::Access(Access::new(self.see(), 8, order, kind)), at)) as usize
+        let addr = self.see();
+        runtime::tidy();
+        real_of(runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at)) as usize
     }
 
     /// Where it is.
     #[track_caller]
     fn see(&self) -> Addr {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
-        let addr = self.word.see_with(first).addr;
-        runtime::tidy();
-        addr
+        self.word.see_with(first).addr
     }
 
     #[track_caller]
