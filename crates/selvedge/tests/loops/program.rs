@@ -40,6 +40,8 @@ pub enum Act {
     Spin(Spin),
     /// Counts under a lock.
     Lock,
+    /// The same, if nobody has it.
+    TryLock,
     /// Waits on a condition variable until somebody has counted under the lock.
     Wait,
     /// Counts under the lock and wakes one, or all.
@@ -48,6 +50,25 @@ pub enum Act {
     Receive,
     Park,
     Unpark(usize),
+}
+
+impl Act {
+    /// How often it gives a word another value, at most.
+    pub fn writes(&self, to: usize) -> usize {
+        let is_it = match *self {
+            Act::Store(word, ..) | Act::Add(word, _) | Act::Swap(word, ..) => word == to,
+            Act::Exchange { word, .. } | Act::Update { word, .. } => word == to,
+            Act::Spin(Spin {
+                word, kind: SpinKind::Swap | SpinKind::Exchange | SpinKind::LoadThenExchange, ..
+            }) => word == to,
+            Act::Retry(Retry { word, other, leaves, .. }) => {
+                // What a loop stores when it fails it stores more than once, but always the same.
+                return usize::from(word == to) + 2 * usize::from(other == to && matches!(leaves, Leaves::Store(_)));
+            }
+            _ => false,
+        };
+        usize::from(is_it)
+    }
 }
 
 /// A loop that tries an exchange again.
@@ -69,7 +90,19 @@ pub struct Retry {
     pub ends: Option<usize>,
     /// It gives up after so many attempts.
     pub gives_up: Option<usize>,
+    pub stops: Stops,
     pub function: usize,
+}
+
+/// Whether it does not come to the exchange, with what it has loaded or seen in between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stops {
+    Never,
+    /// Executions in which it is this are of no interest.
+    AssumesOld(usize),
+    AssumesSeen(usize),
+    /// Nothing is exchanged.
+    LeavesIfSeen(usize),
 }
 
 /// Where a loop goes when its exchange has failed.
@@ -155,6 +188,8 @@ pub enum SpinKind {
     Change,
     /// It gives up if another word says so.
     Leaves,
+    /// It tries to take the lock, and counts.
+    TryLock,
 }
 
 /// Numbers.
@@ -197,16 +232,18 @@ pub enum Family {
     Spins,
     /// Everything.
     All,
+    /// What has few executions one by one, and is in the language of the oracle.
+    Small,
 }
 
 /// A program that depends on nothing but these numbers.
 pub fn generate(family: Family, seed: u64) -> Program {
     let mut random = Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37);
     random.below(2);
-    let count = random.of(&[2, 3, 3, 3, 4]);
+    let count = if family == Family::Small { random.of(&[2, 2, 3]) } else { random.of(&[2, 3, 3, 3, 4]) };
     let mut threads: Vec<Vec<Act>> = Vec::new();
     for thread in 0..count {
-        let acts = random.of(&[1, 1, 2]);
+        let acts = if family == Family::Small && count == 2 { random.of(&[1, 2, 2]) } else { random.of(&[1, 1, 2]) };
         threads.push((0..acts).map(|_| act(&mut random, family, thread, count)).collect());
     }
     Program { threads }
@@ -222,6 +259,15 @@ fn act(random: &mut Random, family: Family, thread: usize, count: usize) -> Act 
                 0 => retry(random),
                 1 => spin(random),
                 _ => other(random, thread, count),
+            };
+        }
+        Family::Small => {
+            return match random.below(20) {
+                0..=7 => retry_that_stops(random),
+                8..=11 => spin(random),
+                12 => Act::Spin(Spin { kind: SpinKind::TryLock, ..a_spin(random) }),
+                13 => random.of(&[Act::Lock, Act::TryLock]),
+                _ => access(random),
             };
         }
         _ => {}
@@ -309,11 +355,28 @@ fn retry(random: &mut Random) -> Act {
         leaves,
         ends: random.chance(25).then(|| 1 + random.below(2)),
         gives_up: random.chance(15).then(|| 1 + random.below(3)),
+        stops: Stops::Never,
         function: random.below(FUNCTIONS),
     })
 }
 
+/// The same, but it may not come to the exchange.
+fn retry_that_stops(random: &mut Random) -> Act {
+    let mut act = retry(random);
+    if let Act::Retry(retry) = &mut act
+        && random.chance(30)
+    {
+        let value = random.below(3);
+        retry.stops = random.of(&[Stops::AssumesOld(value), Stops::AssumesSeen(value), Stops::LeavesIfSeen(value)]);
+    }
+    act
+}
+
 fn spin(random: &mut Random) -> Act {
+    Act::Spin(a_spin(random))
+}
+
+fn a_spin(random: &mut Random) -> Spin {
     let word = random.below(WORDS).min(1 + random.below(2));
     let kind = random.of(&[
         SpinKind::Load,
@@ -327,14 +390,14 @@ fn spin(random: &mut Random) -> Act {
         SpinKind::Change,
         SpinKind::Leaves,
     ]);
-    Act::Spin(Spin {
+    Spin {
         word,
         other: (word + 1) % WORDS,
         kind,
         order: random.update(),
         yields: random.chance(50),
         until: random.below(3),
-    })
+    }
 }
 
 /// What is done with a value.
