@@ -97,6 +97,11 @@ fn access(shared: &Shared, act: Act) -> usize {
     let words = &shared.words;
     match act {
         Act::Load(word, order) => words[word].load(order),
+        Act::Expect(word, value, order) => {
+            let found = words[word].load(order);
+            assume(found == value);
+            found
+        }
         Act::Store(word, value, order) => {
             words[word].store(value, order);
             0

@@ -194,6 +194,11 @@ impl Lowering<'_> {
         let constant = |value: usize| Expr::constant(value as u64);
         match *act {
             Act::Load(word, order) => self.load(first, word, order, None),
+            Act::Expect(word, value, order) => {
+                self.load(first, word, order, None);
+                let is = Test { reg: Reg::new(first), op: CmpOp::Eq, value: value as u64 };
+                self.code.push(Inst::Assume(is));
+            }
             Act::Store(word, value, order) => self.store(word, constant(value), order),
             Act::Add(word, order) => self.rmw(first, RmwOp::Add, word, 1, order, None),
             Act::AddNothing(word, order) => self.rmw(first, RmwOp::Add, word, 0, order, None),

@@ -16,6 +16,8 @@ pub struct Program {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     Load(usize, Order),
+    /// Executions in which it is something else are of no interest.
+    Expect(usize, usize, Order),
     Store(usize, usize, Order),
     Add(usize, Order),
     Swap(usize, usize, Order),
@@ -234,12 +236,17 @@ pub enum Family {
     All,
     /// What has few executions one by one, and is in the language of the oracle.
     Small,
+    /// One loop that tries again, and others that change what it looks at.
+    One,
 }
 
 /// A program that depends on nothing but these numbers.
 pub fn generate(family: Family, seed: u64) -> Program {
     let mut random = Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37);
     random.below(2);
+    if family == Family::One {
+        return one(&mut random);
+    }
     let count = if family == Family::Small { random.of(&[2, 2, 3]) } else { random.of(&[2, 3, 3, 3, 4]) };
     let mut threads: Vec<Vec<Act>> = Vec::new();
     for thread in 0..count {
@@ -247,6 +254,62 @@ pub fn generate(family: Family, seed: u64) -> Program {
         threads.push((0..acts).map(|_| act(&mut random, family, thread, count)).collect());
     }
     Program { threads }
+}
+
+/// A loop that notices some attempts that fail, perhaps after a look, and two threads that make it fail.
+fn one(random: &mut Random) -> Program {
+    let of_one = random.below(3);
+    let thread = |random: &mut Random, thread: usize| {
+        if thread != of_one {
+            return (0..random.of(&[1, 1, 2])).map(|_| change(random)).collect();
+        }
+        let mut acts = Vec::new();
+        match random.below(4) {
+            0 | 1 => acts.push(Act::Expect(0, random.below(2), random.load())),
+            2 => acts.push(Act::Load(random.below(2), random.load())),
+            _ => {}
+        }
+        let act = retry_that_stops(random);
+        let (leaves, other, plain) = (traces(random), 1 + random.below(2), random.chance(70));
+        acts.push(match act {
+            Act::Retry(retry) if plain => {
+                let look = random.of(&[Look::Never, retry.look]);
+                let retry = Retry { look, pause: Pause::No, own: false, weak: false, ends: None, ..retry };
+                Act::Retry(Retry { word: 0, other, leaves, gives_up: None, stops: Stops::Never, ..retry })
+            }
+            Act::Retry(retry) => Act::Retry(Retry { word: 0, other, leaves, gives_up: None, ..retry }),
+            act => act,
+        });
+        acts
+    };
+    Program { threads: (0..3).map(|n| thread(random, n)).collect() }
+}
+
+/// What a loop leaves with some attempts only.
+fn traces(random: &mut Random) -> Leaves {
+    let value = random.below(3);
+    random.of(&[
+        Leaves::IfOther(value),
+        Leaves::IfOld(value),
+        Leaves::IfFound(value),
+        Leaves::IfOther(1),
+        Leaves::IfOld(1),
+        Leaves::Two,
+    ])
+}
+
+/// What makes an attempt fail, or changes what it sees on its way.
+fn change(random: &mut Random) -> Act {
+    let (success, failure) = (random.update(), random.load());
+    match random.below(12) {
+        0..=4 => exchange(random),
+        5 => Act::Add(0, success),
+        6 => Act::Swap(0, random.below(3), success),
+        7 => Act::Exchange { word: 0, expected: 1, new: 2, success, failure },
+        8 => Act::Load(random.below(3), failure),
+        9 => Act::Fence(random.of(&[Acquire, Release, SeqCst])),
+        _ => Act::Store(1 + random.below(2), random.below(3), random.store()),
+    }
 }
 
 fn act(random: &mut Random, family: Family, thread: usize, count: usize) -> Act {
@@ -267,6 +330,8 @@ fn act(random: &mut Random, family: Family, thread: usize, count: usize) -> Act 
                 8..=11 => spin(random),
                 12 => Act::Spin(Spin { kind: SpinKind::TryLock, ..a_spin(random) }),
                 13 => random.of(&[Act::Lock, Act::TryLock]),
+                14 => Act::Expect(random.below(2), random.below(2), random.load()),
+                15 => exchange(random),
                 _ => access(random),
             };
         }
@@ -292,6 +357,13 @@ fn access(random: &mut Random) -> Act {
             _ => Act::Fence(random.of(&[Acquire, Release, AcqRel, SeqCst])),
         },
     }
+}
+
+/// One that makes a value come back.
+fn exchange(random: &mut Random) -> Act {
+    let expected = random.below(2);
+    let (success, failure) = (random.update(), random.load());
+    Act::Exchange { word: 0, expected, new: 1 - expected, success, failure }
 }
 
 fn other(random: &mut Random, thread: usize, count: usize) -> Act {
