@@ -4,12 +4,10 @@
 //! Whatever is taken together, the same outcomes are found as with attempts one by one, and under sequential consistency by
 //! the trace engine, which takes nothing together.
 
-#![allow(unsafe_code)]
-
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
-use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, fence};
+use selvedge::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, fence};
 use selvedge::{assume, hint, thread};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -402,7 +400,7 @@ fn loops_that_return_early() {
             let next = old.checked_sub(1).ok_or(50 + tries)?;
             match w[0].compare_exchange(old, next, AcqRel, Acquire) {
                 Ok(_) => return Ok(old),
-                Err(now) if now == 7 => return Err(70),
+                Err(7) => return Err(70),
                 Err(now) => old = now,
             }
             tries += usize::from(next == 1);
@@ -590,23 +588,22 @@ fn the_main_thread_stores_to_what_it_has_made() {
 /// A node that its thread has made is published and then stored to in attempts.
 #[test]
 fn a_node_that_is_published_before() {
+    type Node = std::sync::Arc<AtomicUsize>;
     let body: Body = || {
         together(
-            (words(), AtomicPtr::new(std::ptr::null_mut::<AtomicUsize>())),
+            (words(), selvedge::sync::Mutex::new(None::<Node>)),
             [
                 |(w, node)| {
                     add(&w[0]);
-                    let node = node.load(Acquire);
-                    // SAFETY: it is not freed.
-                    if node.is_null() { 99 } else { unsafe { (*node).load(Relaxed) + 10 * (*node).load(Relaxed) } }
+                    let node = node.lock().unwrap().clone();
+                    node.map_or(99, |node| node.load(Relaxed) + 10 * node.load(Relaxed))
                 },
                 |(w, node)| {
-                    let own = Box::leak(Box::new(AtomicUsize::new(8)));
-                    node.store(std::ptr::from_mut(own), Release);
+                    let own = Node::new(AtomicUsize::new(8));
+                    *node.lock().unwrap() = Some(Node::clone(&own));
                     let mut old = w[0].load(Acquire);
                     loop {
-                        // SAFETY: as above.
-                        unsafe { (*node.load(Relaxed)).store(old, Relaxed) };
+                        own.store(old, Relaxed);
                         match w[0].compare_exchange(old, old + 1, AcqRel, Acquire) {
                             Ok(_) => return old,
                             Err(now) => old = now,

@@ -258,8 +258,12 @@ pub fn generate(family: Family, seed: u64) -> Program {
 
 /// A loop that notices some attempts that fail, perhaps after a look, and two threads that make it fail.
 fn one(random: &mut Random) -> Program {
-    let of_one = random.below(3);
+    // The main thread may do nothing but create the others and join them.
+    let (count, of_one) = random.of(&[(3, 0), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3)]);
     let thread = |random: &mut Random, thread: usize| {
+        if thread == 0 && count == 4 {
+            return Vec::new();
+        }
         if thread != of_one {
             return (0..random.of(&[1, 1, 2])).map(|_| change(random)).collect();
         }
@@ -273,16 +277,19 @@ fn one(random: &mut Random) -> Program {
         let (leaves, other, plain) = (traces(random), 1 + random.below(2), random.chance(70));
         acts.push(match act {
             Act::Retry(retry) if plain => {
-                let look = random.of(&[Look::Never, retry.look]);
-                let retry = Retry { look, pause: Pause::No, own: false, weak: false, ends: None, ..retry };
-                Act::Retry(Retry { word: 0, other, leaves, gives_up: None, stops: Stops::Never, ..retry })
+                let value = random.below(2);
+                let look = random.of(&[Look::Never, Look::If(value, retry.load), retry.look]);
+                let leaves = if let Look::If(..) = look { Leaves::IfOther(1 + random.below(2)) } else { leaves };
+                let ends = retry.ends.filter(|_| look == Look::Never);
+                let retry = Retry { look, leaves, ends, pause: Pause::No, own: false, weak: false, ..retry };
+                Act::Retry(Retry { word: 0, other, gives_up: None, stops: Stops::Never, ..retry })
             }
             Act::Retry(retry) => Act::Retry(Retry { word: 0, other, leaves, gives_up: None, ..retry }),
             act => act,
         });
         acts
     };
-    Program { threads: (0..3).map(|n| thread(random, n)).collect() }
+    Program { threads: (0..count).map(|n| thread(random, n)).collect() }
 }
 
 /// What a loop leaves with some attempts only.
