@@ -49,34 +49,28 @@ thread_local! {
 // goes there later.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match again(layout) {
-            Again::Spare(block) => block,
-            // SAFETY: the caller keeps the contract.
-            Again::New => note(unsafe { self.0.alloc_zeroed(layout) }, layout),
-            // SAFETY: the caller keeps the contract.
-            Again::Others => unsafe { self.0.alloc(layout) },
-        }
+        // SAFETY: the caller keeps the contract.
+        let block = unsafe { self.0.alloc(layout) };
+        note(block, layout);
+        block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match again(layout) {
-            Again::Spare(block) => block,
-            // SAFETY: the caller keeps the contract.
-            Again::New => note(unsafe { self.0.alloc_zeroed(layout) }, layout),
-            // SAFETY: the caller keeps the contract.
-            Again::Others => unsafe { self.0.alloc_zeroed(layout) },
-        }
+        // SAFETY: the caller keeps the contract.
+        let block = unsafe { self.0.alloc_zeroed(layout) };
+        note(block, layout);
+        block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if !is_kept(block) {
+        if !is_kept(block, layout) {
             // SAFETY: the caller keeps the contract.
             unsafe { self.0.dealloc(block, layout) }
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if with(|_, _| ()).is_none() {
+        if with(|_| ()).is_none() {
             // SAFETY: the caller keeps the contract.
             return unsafe { self.0.realloc(block, layout, size) };
         }
@@ -94,17 +88,18 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
     }
 }
 
-/// The blocks and the thread that runs, if a model's own code does.
-#[inline]
-fn with<R>(f: impl FnOnce(&mut Blocks, ThreadId) -> R) -> Option<R> {
-    let thread = runtime::current()?;
+/// The blocks, if a model's own code runs.
+fn with<R>(f: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
+    if runtime::current().is_none() || QUIET.get() > 0 || runtime::is_busy() {
+        return None;
+    }
     let blocks = BLOCKS.get();
-    if blocks.is_null() || QUIET.get() > 0 || runtime::is_busy() {
+    if blocks.is_null() {
         return None;
     }
     // SAFETY: `Installed` has put a pointer there that lives until `BLOCKS` is null again. No other reference is in use: the
     // library uses its own inside `runtime::shared` only, and then it is busy; and `QUIET` keeps this function from itself.
-    quiet(|| Some(f(unsafe { &mut *blocks }, thread)))
+    quiet(|| Some(f(unsafe { &mut *blocks })))
 }
 
 /// Does something on a model's stack that is not the model's own work: what it allocates is not noted.
@@ -127,7 +122,7 @@ pub(crate) fn is_installed() -> bool {
     // SAFETY: the layout has a size, and the block is freed with the same one.
     unsafe {
         let block = std::hint::black_box(std::alloc::alloc(layout));
-        let found = with(|blocks, _| blocks.find(block.addr()).is_some()).unwrap_or(false);
+        let found = with(|blocks| blocks.find(block.addr()).is_some()).unwrap_or(false);
         if !block.is_null() {
             std::alloc::dealloc(block, layout);
         }
@@ -140,45 +135,15 @@ pub(crate) fn loud() {
     QUIET.set(0);
 }
 
-fn note(block: *mut u8, layout: Layout) -> *mut u8 {
+fn note(block: *mut u8, layout: Layout) {
     if !block.is_null() {
-        with(|blocks, thread| {
-            let class = blocks.class_of(layout);
-            blocks.note(thread, block.expose_provenance(), class);
-        });
-    }
-    block
-}
-
-/// Where a block comes from.
-enum Again {
-    /// An earlier run has freed it, and it has been noted.
-    Spare(*mut u8),
-    /// A model's thread asks for it, and there is none.
-    New,
-    /// It is not a model's.
-    Others,
-}
-
-/// Looks for a block that an earlier run has freed. It is zero, as all blocks of a model are at first: what is in memory is
-/// compared, also where nobody has written it.
-#[inline]
-fn again(layout: Layout) -> Again {
-    match with(|blocks, thread| blocks.again(thread, layout)) {
-        None => Again::Others,
-        Some(None) => Again::New,
-        Some(Some(at)) => {
-            let block = std::ptr::with_exposed_provenance_mut::<u8>(at);
-            // SAFETY: the block has that many bytes, and is nobody's.
-            unsafe { block.write_bytes(0, layout.size()) };
-            Again::Spare(block)
-        }
+        with(|blocks| blocks.note(block.addr(), layout));
     }
 }
 
 /// Whether a block is freed when the run is over.
-fn is_kept(block: *mut u8) -> bool {
-    with(|blocks, _| blocks.free(block.addr())).unwrap_or(false)
+fn is_kept(block: *mut u8, layout: Layout) -> bool {
+    with(|blocks| blocks.free(block.addr(), layout)).unwrap_or(false)
 }
 
 /// Which block it is, in every run.
@@ -202,14 +167,6 @@ pub(crate) struct Block {
     pub made: u32,
     /// Whether it was freed.
     pub freed: bool,
-    /// Its layout.
-    class: u32,
-}
-
-/// A layout, and blocks of it that earlier runs have freed: every run asks for the same ones again.
-struct Class {
-    layout: Layout,
-    spare: Vec<usize>,
 }
 
 /// The blocks of a run.
@@ -219,12 +176,10 @@ pub(crate) struct Blocks {
     blocks: Vec<Block>,
     /// By their addresses, if there are more than a few.
     index: BTreeMap<usize, usize>,
-    /// All layouts that were asked for.
-    classes: Vec<Class>,
     /// How many blocks of each layout a thread has allocated.
-    counts: Vec<Vec<u32>>,
-    /// Whether something was freed in this run.
-    has_freed: bool,
+    counts: Vec<Vec<(usize, usize, u32)>>,
+    /// What was freed in this run.
+    kept: Vec<(usize, Layout)>,
     /// The engine's time.
     pub now: u32,
     /// How many bytes runs have not freed.
@@ -236,39 +191,11 @@ pub(crate) struct Blocks {
 /// So many are looked at one by one.
 const FEW: usize = 48;
 
-/// Larger blocks are not kept from one run to the next, nor are more of the same layout.
-const SPARE_SIZE: usize = 1024;
-const SPARE: usize = 64;
-/// More layouts are not kept from one model to the next.
-const CLASSES: usize = 32;
-
 impl Blocks {
-    /// A block that an earlier run has freed.
-    fn again(&mut self, thread: ThreadId, layout: Layout) -> Option<usize> {
-        let class = self.class_of(layout);
-        let at = self.classes[class].spare.pop()?;
-        self.note(thread, at, class);
-        Some(at)
-    }
-
-    /// Gives all blocks back that are kept.
-    fn give_back(&mut self) {
-        for Class { layout, spare } in std::mem::take(&mut self.classes) {
-            spare.into_iter().for_each(|at| give_back(at, layout));
-        }
-    }
-
-    fn class_of(&mut self, layout: Layout) -> usize {
-        let known = self.classes.iter().position(|class| class.layout == layout);
-        known.unwrap_or_else(|| {
-            self.classes.push(Class { layout, spare: Vec::new() });
-            self.classes.len() - 1
-        })
-    }
-
-    fn note(&mut self, thread: ThreadId, at: usize, class: usize) {
-        let id = self.next(thread, class);
-        self.blocks.push(Block { id, at, made: self.now, freed: false, class: class as u32 });
+    fn note(&mut self, at: usize, layout: Layout) {
+        let Some(thread) = runtime::current() else { return };
+        let id = self.next(thread, layout);
+        self.blocks.push(Block { id, at, made: self.now, freed: false });
         if self.blocks.len() > FEW {
             let from = self.index.len();
             self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
@@ -276,20 +203,27 @@ impl Blocks {
     }
 
     /// The next block of a layout that a thread allocates.
-    fn next(&mut self, thread: ThreadId, class: usize) -> BlockId {
-        let layout = self.classes[class].layout;
+    fn next(&mut self, thread: ThreadId, layout: Layout) -> BlockId {
+        let (size, align) = (layout.size(), layout.align());
         if self.counts.len() <= thread.index() {
             self.counts.resize_with(thread.index() + 1, Vec::new);
         }
         let counts = &mut self.counts[thread.index()];
-        if counts.len() <= class {
-            counts.resize(class + 1, 0);
-        }
-        counts[class] += 1;
-        BlockId { thread, size: layout.size(), align: layout.align(), nth: counts[class] - 1 }
+        let known = counts.iter_mut().find(|count| (count.0, count.1) == (size, align));
+        let nth = match known {
+            Some((.., count)) => {
+                *count += 1;
+                *count - 1
+            }
+            None => {
+                counts.push((size, align, 1));
+                0
+            }
+        };
+        BlockId { thread, size, align, nth }
     }
 
-    fn free(&mut self, at: usize) -> bool {
+    fn free(&mut self, at: usize, layout: Layout) -> bool {
         let found = match self.blocks.len() {
             0..=FEW => self.blocks.iter().rposition(|block| block.at == at && !block.freed),
             _ => self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed),
@@ -301,7 +235,7 @@ impl Blocks {
             {
                 early.insert(self.blocks[n].id);
             }
-            self.has_freed = true;
+            self.kept.push((at, layout));
         }
         found.is_some()
     }
@@ -404,31 +338,22 @@ impl Blocks {
 
     /// Whether something was freed in this run.
     pub fn has_freed(&self) -> bool {
-        self.has_freed
+        !self.kept.is_empty()
     }
 
     /// A run starts: gives back what the last one has freed.
     pub fn new_run(&mut self) {
-        // The first one comes last, and is the first to be used again.
-        for Block { id, at, freed, class, .. } in self.blocks.drain(..).rev() {
-            let class = &mut self.classes[class as usize];
-            match freed {
-                true if id.size <= SPARE_SIZE && class.spare.len() < SPARE => class.spare.push(at),
-                true => give_back(at, class.layout),
-                false => self.leaked += id.size,
-            }
-        }
-        self.has_freed = false;
+        let left: usize = self.blocks.iter().filter(|block| !block.freed).map(|block| block.id.size).sum();
+        self.blocks.clear();
         self.index.clear();
         self.counts.iter_mut().for_each(Vec::clear);
         self.now = 0;
+        self.leaked += left;
+        for (at, layout) in self.kept.drain(..) {
+            // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
+            unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
+        }
     }
-}
-
-/// Gives a block back that a model's thread has freed.
-fn give_back(at: usize, layout: Layout) {
-    // SAFETY: the thread has freed it with this layout, as it had allocated it, and nobody else has.
-    unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
 }
 
 /// The blocks of the model that runs on this thread of the operating system. The allocator and the library use them in
@@ -450,16 +375,12 @@ impl Installed {
     pub fn uninstall(&mut self) {
         BLOCKS.set(std::ptr::null_mut());
         self.new_run();
-        if self.classes.len() > CLASSES {
-            self.give_back();
-        }
     }
 }
 
 impl Drop for Installed {
     fn drop(&mut self) {
         self.uninstall();
-        self.give_back();
         // SAFETY: it comes from `Box::into_raw`, and the allocator does not know it any more.
         drop(unsafe { Box::from_raw(self.0) });
     }

@@ -154,14 +154,6 @@ pub(crate) enum Came {
     Panic(Box<(String, SourceSpan)>),
 }
 
-impl Came {
-    /// Whether it has come to the end of an iteration that waits for others.
-    #[inline]
-    pub fn yields(&self) -> bool {
-        matches!(self, Came::To(Yielded::Yields { .. }))
-    }
-}
-
 thread_local! {
     /// Stacks that models which have ended have left.
     static LEFT: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };

@@ -18,12 +18,13 @@ use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::spin::Spin;
 use awaits::Ahead;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
     Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
     Unsupported, Violation, ViolationKind, main_thread,
 };
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// The model's closure.
@@ -35,8 +36,6 @@ struct State {
     op: Op,
     at: Option<At>,
     spins: bool,
-    /// A number for what the thread has been told, and for what those were who have created it.
-    told: u64,
 }
 
 /// What a thread's state was before a change, but for the Op: that is the one of the step that is taken back.
@@ -46,10 +45,9 @@ struct Saved {
     status: Status,
     spins: bool,
     at: Option<At>,
-    told: u64,
 }
 
-const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false, told: 0 };
+const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false };
 
 /// A thread's coroutine.
 struct Slot {
@@ -79,6 +77,8 @@ pub(crate) struct RustMachine {
     ahead: Option<Ahead>,
     /// A stack before a look.
     image: Vec<u64>,
+    /// What threads have been told.
+    told: Vec<u64>,
     /// What is known of loops that try again.
     tries: retries::Tries,
 }
@@ -126,6 +126,7 @@ impl RustMachine {
             looks: FxHashMap::default(),
             ahead: None,
             image: Vec::new(),
+            told: Vec::new(),
             tries: retries::Tries::default(),
         }
     }
@@ -155,19 +156,9 @@ impl RustMachine {
             self.states.resize(thread.index() + 1, ABSENT);
         }
         if !self.marks.is_empty() {
-            let State { status, at, spins, told, .. } = self.states[thread.index()];
-            self.saved.push(Saved { thread, status, spins, at, told });
+            let State { status, at, spins, .. } = self.states[thread.index()];
+            self.saved.push(Saved { thread, status, spins, at });
         }
-    }
-
-    /// Notes that a thread makes a step.
-    fn add(&mut self, step: &Step) {
-        self.save(step.thread);
-        self.steps.truncate(self.made);
-        self.steps.push(*step);
-        self.made += 1;
-        let told = &mut self.states[step.thread.index()].told;
-        *told = mix(*told, step.outcome);
     }
 
     /// Makes a thread's coroutine.
@@ -194,28 +185,15 @@ impl RustMachine {
     /// may be in a cycle has to be looked at step by step.
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
-        if !slot.spin.watches() {
-            let waited = slot.strand.pending().is_some();
-            runtime::repeats(repeats);
-            let came = self.pool.resume(&mut slot.strand, outcome);
-            // In a run that is repeated, it may have performed others since.
-            return if came.yields() { self.go_round(thread, came, None, waited && !repeats) } else { came };
+        let mut pending = slot.strand.pending().map(|&Pending { op, at }| (op, at));
+        if slot.spin.watches()
+            && let Some((op, _)) = &pending
+        {
+            slot.spin.performed(op, outcome);
         }
-        let pending = slot.strand.pending().map(|pending| &pending.op);
-        pending.into_iter().for_each(|op| slot.spin.performed(op, outcome));
-        let waited = pending.is_some();
         runtime::repeats(repeats && !slot.spin.watches());
-        let heap = slot.spin.watches().then(heap);
-        let came = self.pool.resume(&mut slot.strand, outcome);
-        self.go_round(thread, came, heap, waited && !repeats)
-    }
-
-    /// Lets a thread go on that comes to the end of iterations, until it does something else or comes back to where it was.
-    /// `heap` is what memory looked like when it was resumed, if that has to be known; `waited` says whether it has come
-    /// straight from the operation that it is said to stand at.
-    #[inline(never)]
-    fn go_round(&mut self, thread: ThreadId, mut came: Came, mut heap: Option<u64>, mut waited: bool) -> Came {
-        let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let mut heap = slot.spin.watches().then(heap);
+        let mut came = self.pool.resume(&mut slot.strand, outcome);
         loop {
             if heap.is_some_and(|before| self::heap() != before) {
                 slot.spin.changed();
@@ -225,9 +203,9 @@ impl RustMachine {
                 slot.spin.changed();
             }
             let size = slot.strand.depth(low);
-            let State { op, at, .. } = &self.states[thread.index()];
-            let last = at.filter(|_| std::mem::take(&mut waited));
-            let new = last.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)));
+            // In a run that is repeated, it may have performed others since.
+            let last = pending.take().filter(|_| !repeats);
+            let new = last.is_some_and(|(op, at)| runtime::shared(|shared| shared.awaits.note(&op, at)));
             // Both at once: either lets everything start again.
             if runtime::shared(|shared| shared.must_clear(size)) || new {
                 runtime::shared(|shared| shared.restart = true);
@@ -264,16 +242,16 @@ impl RustMachine {
                 let slot =
                     self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
                 let &Pending { op, at } = slot.strand.pending().expect("it waits with an operation");
-                (state.status, state.op, state.at, state.spins) = (Status::Ready, op, Some(at), false);
+                *state = State { status: Status::Ready, op, at: Some(at), spins: false };
                 if runtime::take_aside() {
                     return Err(self.caught_panic(thread, at));
                 }
             }
             Came::To(Yielded::Yields { at, .. }) => {
-                (state.status, state.at, state.spins) = (Status::AssumeBlocked, Some(at), true);
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: true, ..*state };
             }
             Came::To(Yielded::Assumes(at)) => {
-                (state.status, state.at, state.spins) = (Status::AssumeBlocked, Some(at), false);
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: false, ..*state };
             }
             Came::To(Yielded::Stop(stop)) => {
                 state.status = Status::Stopped;
@@ -304,9 +282,6 @@ impl RustMachine {
     fn take_met(&mut self, thread: ThreadId) {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
         runtime::shared(|shared| {
-            if shared.met.is_empty() {
-                return;
-            }
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
             if !shared.retries.is_empty() {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
@@ -421,26 +396,24 @@ impl RustMachine {
 
     /// A number for all that has happened.
     fn past(&self) -> u64 {
-        self.steps[..self.made].last().map_or(0, |step| step.past)
+        let mut hasher = FxHasher::default();
+        for step in &self.steps[..self.made] {
+            hasher.write_usize(step.thread.index());
+            hasher.write_u64(step.outcome);
+        }
+        hasher.finish()
     }
 
     fn abandon(&mut self) {
-        for slot in &mut self.slots {
-            if let Some(slot) = slot {
-                self.pool.abandon(&mut slot.strand);
-            }
-            *slot = None;
+        for slot in self.slots.iter_mut().filter_map(Option::take) {
+            let mut slot = slot;
+            self.pool.abandon(&mut slot.strand);
         }
     }
 
     fn state(&self, thread: ThreadId) -> &State {
         self.states.get(thread.index()).unwrap_or(&ABSENT)
     }
-}
-
-/// A number for some words and one more.
-fn mix(before: u64, word: u64) -> u64 {
-    (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// What the memory looks like that the model has allocated.
@@ -480,18 +453,20 @@ impl Machine for RustMachine {
     }
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
-        let State { op, at, .. } = *self.state(thread);
+        let op = self.state(thread).op;
         let now = self.memory.now();
         let ahead = self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now));
-        let past = mix(mix(self.past(), thread.index() as u64), outcome);
-        let step = Step { thread, op, outcome, now, at, past };
         if ahead.is_some() {
             self.stale = false;
         } else if self.stale {
             self.run_again()?;
             self.check(thread, &op)?;
         }
-        self.add(&step);
+        self.save(thread);
+        self.steps.truncate(self.made);
+        let at = self.state(thread).at;
+        self.steps.push(Step { thread, op, outcome, now, at });
+        self.made += 1;
         self.set_time(now);
         let mut own = match ahead {
             Some(ahead) => self.arrive(thread, ahead.came),
@@ -507,7 +482,6 @@ impl Machine for RustMachine {
             // The parent's own trouble is reported first; the child exists all the same.
             Op::Spawn { child } => {
                 self.save(child);
-                self.states[child.index()].told = mix(self.states[thread.index()].told, child.index() as u64);
                 self.create(child);
                 let child = self.advance(child, 0);
                 own.and(child)
@@ -596,9 +570,9 @@ impl Machine for RustMachine {
     fn undo(&mut self) {
         let (made, saved) = self.marks.pop().expect("undo has a mark to go to");
         self.stale |= made < self.made;
-        for Saved { thread, status, spins, at, told } in self.saved.drain(saved..).rev() {
+        for Saved { thread, status, spins, at } in self.saved.drain(saved..).rev() {
             let state = &mut self.states[thread.index()];
-            (state.status, state.at, state.spins, state.told) = (status, at, spins, told);
+            (state.status, state.at, state.spins) = (status, at, spins);
         }
         for step in self.steps[made..self.made].iter().rev() {
             if let Op::Spawn { child } = step.op {

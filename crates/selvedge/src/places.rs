@@ -15,7 +15,6 @@
 //! An object carries the number that it has got with it: one that is moved after it was used is still known.
 
 use crate::blocks::{BlockId, Blocks};
-use crate::runtime::At;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::{Addresses, ObjectKind};
@@ -52,14 +51,6 @@ struct Known {
     slots: Vec<(Addr, u32)>,
 }
 
-/// Where an object was made, and what it is.
-#[derive(Clone, Copy)]
-struct Origin {
-    addr: Addr,
-    what: &'static str,
-    at: At,
-}
-
 /// The addresses of objects, in all runs.
 pub(crate) struct Places {
     known: FxHashMap<Place, Known>,
@@ -71,9 +62,6 @@ pub(crate) struct Places {
     made: Vec<Vec<u32>>,
     /// The sizes of objects that belong to threads, by (thread, number).
     sizes: Vec<Vec<u64>>,
-    /// Where objects that belong to threads come from, by (thread, number): the first object of each. And all others.
-    origins: Vec<Vec<Option<Origin>>>,
-    other_origins: FxHashMap<Addr, Origin>,
     /// Blocks from `alloc::alloc` of this run: whatever is in them is part of one object.
     whole: FxHashMap<usize, (Addr, u32)>,
     numbering: Addresses,
@@ -114,8 +102,6 @@ impl Places {
             addresses: Vec::new(),
             made: Vec::new(),
             sizes: Vec::new(),
-            origins: Vec::new(),
-            other_origins: FxHashMap::default(),
             whole: FxHashMap::default(),
             numbering,
             outside: 0,
@@ -129,8 +115,6 @@ impl Places {
         self.addresses.iter_mut().for_each(Vec::clear);
         self.made.iter_mut().for_each(Vec::clear);
         self.sizes.iter_mut().for_each(Vec::clear);
-        self.origins.iter_mut().for_each(Vec::clear);
-        self.other_origins.clear();
         self.numbering.clear();
         self.outside = 0;
         let block = self.numbering.next(None, ObjectKind::Global, BLOCK);
@@ -266,30 +250,6 @@ impl Places {
         Some(Met { addr: base, size: 8, init: 0, owner: Some((block.id.thread, number, block.made)) })
     }
 
-    /// Notes where an object comes from. That of a run before does not count any more.
-    pub fn is_from(&mut self, met: &Met, what: &'static str, at: At) {
-        let origin = Origin { addr: met.addr, what, at };
-        if let Some((thread, number, _)) = met.owner {
-            let first = &mut self.origins[thread.index()][number as usize];
-            if first.is_none_or(|first| first.addr == met.addr) {
-                *first = Some(origin);
-                return;
-            }
-        }
-        self.other_origins.insert(met.addr, origin);
-    }
-
-    /// What an object is, and where it was made.
-    pub fn origin(&self, addr: Addr) -> Option<(&'static str, At)> {
-        let of_thread = |(addresses, origins): (&Vec<Addr>, &Vec<Option<Origin>>)| {
-            let n = addresses.partition_point(|&base| base <= addr).checked_sub(1)?;
-            origins[n].filter(|origin| origin.addr == addr)
-        };
-        let of_threads = || self.addresses.iter().zip(&self.origins).find_map(of_thread);
-        let origin = of_threads().or_else(|| self.other_origins.get(&addr).copied())?;
-        Some((origin.what, origin.at))
-    }
-
     /// Tells the engine's memory of an object.
     pub fn tell(&self, memory: &mut Memory, met: &Met, thread: ThreadId) {
         let stored = |memory: &mut Memory, thread| {
@@ -319,10 +279,8 @@ impl Places {
         if self.addresses.len() <= thread.index() {
             self.addresses.resize_with(thread.index() + 1, Vec::new);
             self.sizes.resize_with(thread.index() + 1, Vec::new);
-            self.origins.resize_with(thread.index() + 1, Vec::new);
         }
         self.sizes[thread.index()].push(size);
-        self.origins[thread.index()].push(None);
         let addr = self.numbering.next(Some(thread), ObjectKind::Heap, size);
         let addr = addr.expect("addresses are not used up by small objects");
         let addresses = &mut self.addresses[thread.index()];

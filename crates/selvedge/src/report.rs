@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// An object in words.
 pub(crate) fn object(addr: Addr) -> String {
-    runtime::shared(|shared| match (shared.places.origin(addr), shared.parks.get(&addr)) {
+    runtime::shared(|shared| match (shared.origins.get(&addr), shared.parks.get(&addr)) {
         (Some((what, at)), _) => format!("{what} (made at {}:{}:{})", at.file(), at.line(), at.column()),
         (None, Some(&thread)) => format!("an unpark of {}", shared.threads.name(thread)),
         (None, None) => String::new(),
@@ -22,7 +22,7 @@ fn on(addr: Addr) -> String {
 
 /// A value of an access in words.
 pub(crate) fn value(access: &Access, value: u64) -> String {
-    let what = runtime::shared(|shared| shared.places.origin(access.addr).map_or("", |(what, _)| what));
+    let what = runtime::shared(|shared| shared.origins.get(&access.addr).map_or("", |(what, _)| what));
     let bits = 64 - 8 * u32::from(access.size.clamp(1, 8));
     match what {
         "AtomicBool" => (value != 0).to_string(),
@@ -88,7 +88,7 @@ fn access_in_words(access: &Access) -> String {
 }
 
 fn is_lock(addr: Addr) -> bool {
-    let what = runtime::shared(|shared| shared.places.origin(addr).map_or("", |(what, _)| what));
+    let what = runtime::shared(|shared| shared.origins.get(&addr).map_or("", |(what, _)| what));
     matches!(what, "Mutex" | "RwLock")
 }
 

@@ -18,8 +18,6 @@ pub(crate) struct Step {
     pub now: u32,
     /// Where it stands in the source.
     pub at: Option<At>,
-    /// A number for this step and all before it.
-    pub past: u64,
 }
 
 /// The steps that are being repeated.
@@ -56,7 +54,7 @@ mod tests {
     fn a_thread_takes_only_the_next_step_and_only_its_own() {
         let [main, other] = [0, 1].map(ThreadId::new);
         let (fence, choice) = (Op::Fence { order: Order::SeqCst }, Op::Choose { alternatives: 2 });
-        let step = |thread, op, outcome| Step { thread, op, outcome, now: 0, at: None, past: 0 };
+        let step = |thread, op, outcome| Step { thread, op, outcome, now: 0, at: None };
         let spawn = Op::Spawn { child: other };
         let steps = vec![step(main, fence, 0), step(main, choice, 1), step(other, fence, 0), step(main, spawn, 0)];
         let mut script = Script { steps, next: 0, end: 4 };

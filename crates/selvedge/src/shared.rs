@@ -115,6 +115,8 @@ pub(crate) struct Shared {
     pub copies: Copies,
     /// Memory from `alloc::alloc` by its address: the object that stands for it, and its number in `live`.
     pub allocations: FxHashMap<usize, (Addr, u64)>,
+    /// Where objects were made, and what they are.
+    pub origins: FxHashMap<Addr, (&'static str, At)>,
     /// Words that say whether a thread may go on that has parked.
     pub parks: FxHashMap<Addr, ThreadId>,
     /// Objects that were met in this run, by the number that they have got.
@@ -176,6 +178,7 @@ impl Shared {
             lazies: Vec::new(),
             copies: Copies::default(),
             allocations: FxHashMap::default(),
+            origins: FxHashMap::default(),
             parks: FxHashMap::default(),
             numbers: Vec::new(),
             top: 0,
@@ -200,6 +203,7 @@ impl Shared {
         self.threads.new_model();
         self.places.new_model();
         self.virtuals.new_model();
+        self.origins.clear();
         self.parks.clear();
         self.top = top;
         self.spins = 0;
@@ -264,7 +268,7 @@ impl Shared {
         assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
         self.numbers.push(Seen { addr: met.addr, outside: met.owner.is_none() });
         self.met.push(met);
-        self.places.is_from(&met, what, at);
+        self.origins.insert(met.addr, (what, at));
         self.run << NUMBER_BITS | number
     }
 

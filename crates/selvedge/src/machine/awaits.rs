@@ -161,7 +161,7 @@ impl RustMachine {
             matches!(op, Op::Access(access) if access.spins),
             "only accesses that are marked are asked about"
         );
-        let key = (self.states[thread.index()].told, thread, value);
+        let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
         if !is_quiet(&op, value) || before == Some(false) || self.stale && self.run_again().is_err() {
             return false;
@@ -217,6 +217,22 @@ impl RustMachine {
         // Where the thread was resumed from is on its stack.
         let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
         if same && before == (heap(), allocations()) { Look::ComesBack } else { Look::Changed }
+    }
+
+    /// A number for what a thread has been told, and for what those were who have created it.
+    fn told(&mut self, thread: ThreadId) -> u64 {
+        let told = &mut self.told;
+        told.clear();
+        told.resize(self.states.len(), 0);
+        let mix = |before: u64, word: u64| (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for step in &self.steps[..self.made] {
+            let now = mix(told[step.thread.index()], step.outcome);
+            told[step.thread.index()] = now;
+            if let Op::Spawn { child } = step.op {
+                told[child.index()] = mix(now, child.index() as u64);
+            }
+        }
+        told[thread.index()]
     }
 }
 
