@@ -136,8 +136,10 @@ pub(crate) fn loud() {
 }
 
 fn note(block: *mut u8, layout: Layout) {
-    if !block.is_null() {
-        with(|blocks| blocks.note(block.addr(), layout));
+    if !block.is_null() && with(|blocks| blocks.note(block.addr(), layout)).is_some() && runtime::is_unusual() {
+        // Memory is compared with that of other runs: what was left over in it would tell them apart.
+        // SAFETY: the block was allocated with this layout just now.
+        unsafe { block.write_bytes(0, layout.size()) };
     }
 }
 
@@ -186,6 +188,23 @@ pub(crate) struct Blocks {
     pub leaked: usize,
     /// Blocks that were freed in some run while other threads could run, if that is noted.
     pub freed_early: Option<FxHashSet<BlockId>>,
+    /// Whether a thread is tried out that will be put back: what it frees lives again then.
+    pub tries_out: bool,
+    /// Whether it has freed something that is none of these blocks.
+    pub freed_other: bool,
+    /// What threads have allocated that were put back since.
+    scrap: Vec<(usize, Layout)>,
+}
+
+/// The blocks of a run at some point, with what was in them.
+#[derive(Default)]
+pub(crate) struct SavedBlocks {
+    blocks: Vec<Block>,
+    counts: Vec<Vec<(usize, usize, u32)>>,
+    kept: Vec<(usize, Layout)>,
+    now: u32,
+    /// What was in those that were not freed, in order.
+    contents: Vec<u8>,
 }
 
 /// So many are looked at one by one.
@@ -236,8 +255,84 @@ impl Blocks {
                 early.insert(self.blocks[n].id);
             }
             self.kept.push((at, layout));
+        } else if self.tries_out {
+            // It is freed with the rest if all is run again, which has to be done now.
+            self.freed_other = true;
+            self.kept.push((at, layout));
         }
-        found.is_some()
+        found.is_some() || self.tries_out
+    }
+
+    /// How many bytes are in blocks that live.
+    pub fn size(&self) -> usize {
+        self.blocks.iter().filter(|block| !block.freed).map(|block| block.id.size).sum()
+    }
+
+    /// The bytes of a block.
+    fn bytes(block: &Block) -> &[u8] {
+        // SAFETY: the block lives, and no reference to it is in use: nobody runs.
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(block.at), block.id.size) }
+    }
+
+    /// Keeps all as it is.
+    pub fn save(&self, saved: &mut SavedBlocks) {
+        saved.blocks.clone_from(&self.blocks);
+        saved.counts.clone_from(&self.counts);
+        saved.kept.clone_from(&self.kept);
+        saved.now = self.now;
+        saved.contents.clear();
+        for block in self.blocks.iter().filter(|block| !block.freed) {
+            saved.contents.extend_from_slice(Blocks::bytes(block));
+        }
+    }
+
+    /// Puts all back. What was allocated since is given up, unless it is put back later.
+    pub fn put_back(&mut self, saved: &SavedBlocks) {
+        let common = self.blocks.iter().zip(&saved.blocks).take_while(|(now, old)| now.at == old.at).count();
+        for block in &self.blocks[common..] {
+            if self.index.get(&block.at).is_some_and(|&n| n >= common) {
+                self.index.remove(&block.at);
+            }
+            if let Ok(layout) = Layout::from_size_align(block.id.size, block.id.align) {
+                self.scrap.push((block.at, layout));
+            }
+        }
+        self.blocks.clone_from(&saved.blocks);
+        self.scrap.retain(|&(at, _)| !saved.blocks[common..].iter().any(|block| block.at == at));
+        if self.blocks.len() > FEW {
+            let from = self.index.len();
+            self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
+        }
+        self.counts.clone_from(&saved.counts);
+        self.kept.clone_from(&saved.kept);
+        self.now = saved.now;
+        let mut rest = saved.contents.as_slice();
+        for block in self.blocks.iter().filter(|block| !block.freed) {
+            let (content, others) = rest.split_at(block.id.size);
+            rest = others;
+            // SAFETY: the block lives, or has been freed by a thread that is put back too; then it was kept. No reference to
+            // it is in use.
+            unsafe {
+                let at = std::ptr::with_exposed_provenance_mut::<u8>(block.at);
+                std::ptr::copy_nonoverlapping(content.as_ptr(), at, content.len());
+            }
+        }
+    }
+
+    /// Adds to a hash what has changed since.
+    pub fn differences(&self, saved: &SavedBlocks, hasher: &mut FxHasher) {
+        let mut rest = saved.contents.as_slice();
+        for (n, block) in self.blocks.iter().enumerate() {
+            let old = saved.blocks.get(n);
+            let (content, others) = rest.split_at(old.filter(|old| !old.freed).map_or(0, |old| old.id.size));
+            rest = others;
+            if old.is_none_or(|old| old.freed != block.freed) {
+                (n, block.id, block.freed).hash(hasher);
+            }
+            if !block.freed && Blocks::bytes(block) != content {
+                (n, Blocks::bytes(block)).hash(hasher);
+            }
+        }
     }
 
     fn position(&self, at: usize) -> Option<usize> {
@@ -349,8 +444,10 @@ impl Blocks {
         self.counts.iter_mut().for_each(Vec::clear);
         self.now = 0;
         self.leaked += left;
-        for (at, layout) in self.kept.drain(..) {
-            // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
+        (self.tries_out, self.freed_other) = (false, false);
+        for (at, layout) in self.kept.drain(..).chain(self.scrap.drain(..)) {
+            // SAFETY: a model's thread has freed this block with this layout, or has allocated it and was put back since.
+            // Nobody else has freed it.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
         }
     }

@@ -10,9 +10,10 @@
 
 use crate::object::Word;
 use crate::runtime::{self, At};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
+use std::hash::Hasher;
 
 /// What is in an object.
 pub(crate) struct Content<T: ?Sized>(UnsafeCell<T>);
@@ -30,6 +31,50 @@ impl Copies {
                 unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(copy), layout) };
             }
         }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What is in them, by where they are.
+    pub fn save(&self, saved: &mut Vec<(usize, Vec<u8>)>) {
+        saved.clear();
+        saved.extend(self.0.values().filter(|(_, layout)| layout.size() > 0).map(|&(copy, layout)| {
+            // SAFETY: it was allocated with this layout, and nobody uses it now.
+            let bytes = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(copy), layout.size()) };
+            (copy, bytes.to_vec())
+        }));
+    }
+
+    /// Puts back what was in them.
+    pub fn put_back(saved: &[(usize, Vec<u8>)]) {
+        for (copy, bytes) in saved {
+            // SAFETY: as above: there are as many copies as there were, and none is ever given back during a run.
+            unsafe {
+                let copy = std::ptr::with_exposed_provenance_mut::<u8>(*copy);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
+            }
+        }
+    }
+
+    /// A number for what is in all copies. Words count as what they are `known_as`, if anything.
+    pub fn fingerprint(&self, known_as: impl Fn(u64) -> Option<u64>) -> u64 {
+        self.0.iter().fold(0, |all, (original, &(copy, layout))| {
+            let mut hasher = FxHasher::default();
+            hasher.write_usize(*original);
+            for at in (0..layout.size()).step_by(8) {
+                let word = (at..layout.size().min(at + 8)).rev().fold(0, |word, n| {
+                    let byte = std::ptr::with_exposed_provenance::<u8>(copy + n);
+                    // SAFETY: it is a byte of the copy, which lives until the run ends, and no reference to it is in use.
+                    word << 8 | u64::from(unsafe { byte.read_volatile() })
+                });
+                known_as(word).into_iter().for_each(|word| hasher.write_u64(word));
+            }
+            // Whatever order they are in.
+            all.wrapping_add(hasher.finish())
+        })
     }
 
     /// How far the copy is from the original.

@@ -14,8 +14,10 @@ use crate::overflow::{self, Ended, Guarded};
 use crate::runtime::{self, Here, Pending, Yielded};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use selvedge_ir::EntityRef;
 use selvedge_machine::{Outcome, SourceSpan, ThreadId};
 use std::cell::RefCell;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -59,20 +61,112 @@ fn measure() -> usize {
     }
 }
 
+type Thread = Coroutine<Outcome, Yielded, Ended, DefaultStack>;
+
 /// A thread that runs.
 pub(crate) struct Strand {
-    coroutine: Option<Coroutine<Outcome, Yielded, Ended, DefaultStack>>,
+    /// No other one of its pool has this number.
+    number: u64,
+    coroutine: Option<Thread>,
     here: Here,
     /// Where its stack must not be touched any more.
     guarded: Guarded,
     /// The operation that it waits with, on its stack; null if there is none.
     pending: *const Pending,
+    /// An address on its stack below all frames of the model's code, while it is suspended; 0 if it is not.
+    low: usize,
     /// The ends of its stack.
     limit: usize,
     base: usize,
 }
 
+/// A suspended thread as it was: it can be put back to where it stood.
+pub(crate) struct SavedStrand {
+    number: u64,
+    /// The bytes of the coroutine, which say where on its stack it stands. It is never used from here.
+    coroutine: MaybeUninit<Thread>,
+    pending: *const Pending,
+    /// The highest words of its stack: all that are in use, and those that a new stack has cleared.
+    words: Vec<u64>,
+}
+
+impl Default for SavedStrand {
+    fn default() -> SavedStrand {
+        SavedStrand { number: 0, coroutine: MaybeUninit::uninit(), pending: std::ptr::null(), words: Vec::new() }
+    }
+}
+
 impl Strand {
+    /// Keeps a thread that waits with an operation as it is.
+    pub fn save(&self, pool: &Pool, saved: &mut SavedStrand) {
+        let Some(coroutine) = self.coroutine.as_ref().filter(|_| self.pending().is_some()) else {
+            saved.number = 0;
+            return;
+        };
+        // What is below the operation is measured; all that is in use has to be there.
+        let in_use = self.base - self.low() + 2 * suspended();
+        let from = (self.base - in_use.max(pool.clears)).max(self.limit) & !7;
+        saved.words.clear();
+        // SAFETY: these are words of the coroutine's stack, which is mapped; nobody runs on it.
+        saved.words.extend_from_slice(unsafe {
+            std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u64>(from), (self.base - from) / 8)
+        });
+        (saved.number, saved.pending) = (self.number, self.pending);
+        // SAFETY: bytes are copied. They are used only to be written back over the same coroutine.
+        unsafe { std::ptr::copy_nonoverlapping(coroutine, saved.coroutine.as_mut_ptr(), 1) };
+    }
+
+    /// Puts a thread back that has gone on since, or ended; whether it is the same one.
+    ///
+    /// What it owns again it must not have given back: see [`Snapshot`](crate::machine::snapshot::Snapshot).
+    pub fn put_back(&mut self, saved: &SavedStrand) -> bool {
+        let Some(coroutine) = self.coroutine.as_mut().filter(|_| saved.number == self.number) else { return false };
+        let from = self.base - 8 * saved.words.len();
+        // SAFETY: the stack is that of the same coroutine, since it was never taken back: these words are part of it, nobody
+        // runs on it, and references into it are used by frames only that are put back together with it. The coroutine is
+        // plain data about this stack, and is overwritten with what it was; nothing is dropped.
+        unsafe {
+            let stack = std::ptr::with_exposed_provenance_mut::<u64>(from);
+            std::ptr::copy_nonoverlapping(saved.words.as_ptr(), stack, saved.words.len());
+            std::ptr::copy_nonoverlapping(saved.coroutine.as_ptr(), coroutine, 1);
+        }
+        (self.pending, self.low) = (saved.pending, saved.pending.addr());
+        true
+    }
+
+    /// Puts words back on the stack of a suspended thread that has not moved: those of [`Strand::at_rest`].
+    pub fn put_words_back(&mut self, words: &[u64]) {
+        let stack = self.at_rest();
+        debug_assert_eq!(stack.len(), words.len(), "the thread has not moved");
+        let stack = stack.as_ptr().addr();
+        // SAFETY: as in `words`; a thread has written there before, through a pointer that it was given.
+        unsafe {
+            let stack = std::ptr::with_exposed_provenance_mut::<u64>(stack);
+            std::ptr::copy_nonoverlapping(words.as_ptr(), stack, words.len());
+        }
+    }
+
+    /// Calls a function for every word of the stack that differs from when the thread was saved, with its depth, but for where
+    /// the thread was resumed from.
+    pub fn differences(&self, saved: &SavedStrand, engine: &Range<usize>, mut differs: impl FnMut(usize, u64)) {
+        let (now, before) = (self.words(self.low()), &saved.words);
+        let common = now.len().min(before.len());
+        let (deeper, now) = now.split_at(now.len() - common);
+        let mut changed = |depth: usize, words: &[u64], old: &[u64]| {
+            for (m, &word) in words.iter().enumerate() {
+                if old.get(m) != Some(&word) && !engine.contains(&(word as usize)) {
+                    differs(depth + m, word);
+                }
+            }
+        };
+        for (n, (new, old)) in now.rchunks(8).zip(before[before.len() - common..].rchunks(8)).enumerate() {
+            if new != old {
+                changed(8 * n, new, old);
+            }
+        }
+        changed(common.next_multiple_of(8), deeper, &[]);
+    }
+
     /// The ends of its stack.
     pub fn stack(&self) -> (usize, usize) {
         (self.limit, self.base)
@@ -89,6 +183,12 @@ impl Strand {
     /// An address on its stack below all frames of the model's code, while it waits with an operation.
     pub fn low(&self) -> usize {
         self.pending.addr()
+    }
+
+    /// Its stack while it is suspended, whatever it waits for; nothing if it is not. Bytes of it that nobody has written may
+    /// be left over from other runs.
+    pub fn at_rest(&self) -> &[u64] {
+        if self.low == 0 { &[] } else { self.words(self.low) }
     }
 
     /// The stack of a suspended thread, from a bit below an address to its end.
@@ -169,6 +269,10 @@ pub(crate) struct Pool {
     clears: usize,
     /// Where the engine's frames were at the lowest when a thread was resumed.
     engine: usize,
+    /// How many threads were made.
+    made: u64,
+    /// Whether the stack of a thread that ends is kept, since it will be put back.
+    pub keeps: bool,
 }
 
 impl Drop for Pool {
@@ -185,7 +289,7 @@ impl Pool {
     pub fn new() -> Pool {
         overflow::install();
         runtime::frames_are_deep(suspended() > 1024);
-        Pool { stacks: LEFT.take(), clears: 0, engine: 0 }
+        Pool { stacks: LEFT.take(), clears: 0, engine: 0, made: 0, keeps: false }
     }
 
     /// A thread that is about to start.
@@ -194,8 +298,10 @@ impl Pool {
         if self.clears > 0 {
             Strand::clear(&mut stack, self.clears);
         }
+        // As a whole word: this is moved to the stack, which is compared, and bytes between would be left over from others.
+        let number = thread.index();
         let run = move |yielder: &Yielder<Outcome, Yielded>, _| {
-            runtime::set_here(Some(Here { thread, yielder }));
+            runtime::set_here(Some(Here { thread: ThreadId::new(number), yielder }));
             let all = move || {
                 runtime::must_track();
                 body();
@@ -212,7 +318,17 @@ impl Pool {
         let (guard, base) = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, run);
         let guarded = Guarded { handler: coroutine.trap_handler(), limit: guard };
-        Strand { coroutine: Some(coroutine), here, guarded, pending, limit: guard + GUARD, base }
+        self.made += 1;
+        Strand {
+            number: self.made,
+            coroutine: Some(coroutine),
+            here,
+            guarded,
+            pending,
+            low: 0,
+            limit: guard + GUARD,
+            base,
+        }
     }
 
     /// From now on, this much of every stack is cleared before use.
@@ -245,12 +361,17 @@ impl Pool {
         runtime::set_here(None);
         match result {
             CoroutineResult::Yield(Yielded::Op(pending)) => {
-                strand.pending = pending;
+                (strand.pending, strand.low) = (pending, pending.addr());
                 Came::Op
             }
-            CoroutineResult::Yield(yielded) => Came::To(yielded),
+            CoroutineResult::Yield(yielded) => {
+                strand.low = if let Yielded::Yields { low, .. } = yielded { low } else { 0 };
+                Came::To(yielded)
+            }
             CoroutineResult::Return(ended) => {
-                self.take_back(strand);
+                if !self.keeps {
+                    self.take_back(strand);
+                }
                 match ended {
                     Ended::Well => Came::End,
                     Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
@@ -272,7 +393,7 @@ impl Pool {
     }
 
     fn take_back(&mut self, strand: &mut Strand) {
-        strand.pending = std::ptr::null();
+        (strand.pending, strand.low) = (std::ptr::null(), 0);
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
     }
 }

@@ -9,14 +9,18 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs.
 
+mod attempts;
 pub(crate) mod awaits;
+mod past;
 mod retries;
+pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::spin::Spin;
+use crate::update::Updates;
 use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
@@ -184,7 +188,8 @@ impl RustMachine {
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
     /// may be in a cycle has to be looked at step by step.
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
-        let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let (slot, others) = apart(&mut self.slots, thread);
+        let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         let mut pending = slot.strand.pending().map(|&Pending { op, at }| (op, at));
         if slot.spin.watches()
             && let Some((op, _)) = &pending
@@ -192,10 +197,22 @@ impl RustMachine {
             slot.spin.performed(op, outcome);
         }
         runtime::repeats(repeats && !slot.spin.watches());
-        let mut heap = slot.spin.watches().then(heap);
+        let mut before = slot.spin.watches().then(|| memory(others));
+        // Attempts of other loops are tried out (`attempts.rs`).
+        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), at))
+            if !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
+        let stacks_before = speculates.then(|| stacks(others));
         let mut came = self.pool.resume(&mut slot.strand, outcome);
+        if let Some(before) = stacks_before
+            && slot.strand.pending().is_some_and(|pending| matches!(pending.op, Op::Access(access) if access.confirms))
+            && stacks(others) != before
+            && runtime::shared(|shared| shared.config.updates != Updates::OneByOne)
+        {
+            // What `fetch_update` has called has changed something that it could not see (`update.rs`).
+            came = Came::To(Yielded::Stop(runtime::updates_one_by_one()));
+        }
         loop {
-            if heap.is_some_and(|before| self::heap() != before) {
+            if before.is_some_and(|before| memory(others) != before) {
                 slot.spin.changed();
             }
             let Came::To(Yielded::Yields { low, .. }) = came else { break };
@@ -217,7 +234,7 @@ impl RustMachine {
                 break;
             }
             runtime::repeats(false);
-            heap = Some(self::heap());
+            before = Some(memory(others));
             came = self.pool.resume(&mut slot.strand, 0);
         }
         came
@@ -283,7 +300,7 @@ impl RustMachine {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
         runtime::shared(|shared| {
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
-            if !shared.retries.is_empty() {
+            if shared.retries.on {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
             }
             shared.met.clear();
@@ -416,9 +433,28 @@ impl RustMachine {
     }
 }
 
-/// What the memory looks like that the model has allocated.
-fn heap() -> u64 {
-    runtime::shared(|shared| shared.blocks.fingerprint())
+/// A thread, and the others.
+fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&[Option<Slot>]; 2]) {
+    let (before, from) = slots.split_at_mut(thread.index());
+    let (slot, after) = from.split_first_mut().expect("a thread that has started has its place");
+    (slot, [before, after])
+}
+
+/// What all memory looks like that a thread could change, but for its own stack: what the model has allocated, and the
+/// stacks of the others. (A thread of a scope may count in a variable of the one that has created it.)
+fn memory(others: [&[Option<Slot>]; 2]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(runtime::shared(|shared| shared.memory()));
+    hasher.write_u64(stacks(others));
+    hasher.finish()
+}
+
+/// What the stacks of suspended threads look like.
+fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
+    let mut hasher = FxHasher::default();
+    let stacks = threads.into_iter().flatten().flatten().map(|slot| slot.strand.at_rest());
+    stacks.flatten().for_each(|&word| hasher.write_u64(word));
+    hasher.finish()
 }
 
 impl Drop for RustMachine {
@@ -462,9 +498,19 @@ impl Machine for RustMachine {
             self.run_again()?;
             self.check(thread, &op)?;
         }
+        let at = self.state(thread).at;
+        if let Some(at) = at
+            && runtime::shared(|shared| shared.retries.begins(at))
+            && ahead.is_none()
+        {
+            self.may_begin_attempt(thread)?;
+            if self.stale {
+                self.run_again()?;
+                self.check(thread, &op)?;
+            }
+        }
         self.save(thread);
         self.steps.truncate(self.made);
-        let at = self.state(thread).at;
         self.steps.push(Step { thread, op, outcome, now, at });
         self.made += 1;
         self.set_time(now);
@@ -495,10 +541,16 @@ impl Machine for RustMachine {
         if let Some(next) = self.tried.get(&key) {
             return *next;
         }
-        self.mark();
-        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
-        let next = goes_on.then(|| *self.pending(thread));
-        self.undo();
+        let next = match self.comes_to_if(thread, outcome) {
+            Some(found) => found.map(|(op, _)| op),
+            None => {
+                self.mark();
+                let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+                let next = goes_on.then(|| *self.pending(thread));
+                self.undo();
+                next
+            }
+        };
         if self.tried.len() == TRIED {
             self.tried.clear();
         }
@@ -581,6 +633,8 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.tries.told.truncate(made);
+        self.forget_attempts(made);
         self.memory.undo();
     }
 

@@ -1,6 +1,11 @@
 //! How a model is explored: first as it is; then, if there is something that may fail or wake for no reason, once more with
 //! that. Two passes, since a thread that may wake for no reason is never stuck: a notification that gets lost would not
 //! be found in the second one, nor a missing loop around a wait in the first.
+//!
+//! What loops do is learned on the way (`machine/awaits.rs`, `retry.rs`), and when something was learned that changes what has
+//! to be explored, the exploration starts again. Every start knows more than the one before about some place in the source,
+//! so that comes to an end; but there may be many places. So after [`MOST_STARTS`] of them nothing is learned any more, and
+//! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
 use crate::machine::{Body, RustMachine};
 use crate::model::{Builder, Engine, Stats};
@@ -17,7 +22,10 @@ use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{Status, Stop};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+/// After so many starts loops are not learned any more.
+const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 
 /// Runs a model.
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
@@ -98,15 +106,17 @@ fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
 /// Explores everything.
 fn all(builder: &Builder, body: &Body, at: At) -> Stats {
     let mut line = Line::new();
-    let first = explore(builder, body, builder.max_duration, &mut line);
+    // The bound is one for all: whatever starts again has what is left of the time.
+    let deadline = builder.max_duration.and_then(|limit| Instant::now().checked_add(limit));
+    let first = explore(builder, body, deadline, &mut line);
     let mut stats = stats(builder, body, &first, at);
     let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
     if left_out.spurious && stats.failure.is_none() {
-        if !builder.spurious {
-            stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
-        } else if first.interruption.is_none() {
+        if builder.spurious && first.interruption.is_none() {
             runtime::shared(|shared| shared.config = Config { spurious: true, ..config });
-            second(builder, body, at, &mut stats, &mut line);
+            second(builder, body, at, deadline, &mut stats, &mut line);
+        } else {
+            stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
         }
     }
     if runtime::shared(|shared| shared.left_out.timeouts) {
@@ -117,8 +127,8 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
 }
 
 /// The second pass.
-fn second(builder: &Builder, body: &Body, at: At, stats: &mut Stats, line: &mut Line) {
-    let result = explore(builder, body, builder.max_duration, line);
+fn second(builder: &Builder, body: &Body, at: At, deadline: Option<Instant>, stats: &mut Stats, line: &mut Line) {
+    let result = explore(builder, body, deadline, line);
     let second = self::stats(builder, body, &result, at);
     stats.spurious = second.complete + second.blocked;
     stats.failure = second.failure;
@@ -126,14 +136,14 @@ fn second(builder: &Builder, body: &Body, at: At, stats: &mut Stats, line: &mut 
     let not_covered = second.not_covered.into_iter().filter(|what| !stats.not_covered.contains(what));
     let not_covered: Vec<String> = not_covered.collect();
     stats.not_covered.extend(not_covered);
+    let notes: Vec<String> = second.notes.into_iter().filter(|note| !stats.notes.contains(note)).collect();
+    stats.notes.extend(notes);
 }
 
-fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Line) -> Exploration {
-    let started = Instant::now();
+fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut Line) -> Exploration {
     let mut limits = Limits {
         max_events: builder.max_branches,
         max_executions: builder.max_permutations.map(|n| n as u64),
-        time,
         ..Limits::default()
     };
     runtime::shared(|shared| {
@@ -146,11 +156,15 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         shared.blocks.freed_early = None;
         shared.retries.on = builder.engine == Engine::Graph && !spurious && !builder.attempts_one_by_one;
     });
+    let (mut starts, mut in_vain) = (0, 0);
     loop {
-        // An exploration that starts again has what is left of the time, but enough to come somewhere.
-        limits.time = time.map(|limit| limit.saturating_sub(started.elapsed()).max(limit / 4));
+        starts += 1;
+        if starts == MOST_STARTS {
+            learn_no_more();
+        }
+        limits.time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let machine = RustMachine::new(Arc::clone(body));
-        let result = match builder.engine {
+        let mut result = match builder.engine {
             Engine::Trace => {
                 let (reductions, limits) = (selvedge_trace::Reductions::ALL, limits.clone());
                 let options = selvedge_trace::Options { reductions, limits, ..selvedge_trace::Options::default() };
@@ -171,8 +185,34 @@ fn explore(builder: &Builder, body: &Body, time: Option<Duration>, line: &mut Li
         });
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
+            say_what_was_in_vain(&mut result, starts, in_vain);
             return result;
         }
+        in_vain += result.complete + result.blocked;
+    }
+}
+
+/// What loops do is not found out any more.
+fn learn_no_more() {
+    runtime::shared(|shared| {
+        shared.awaits.clear();
+        shared.retries.clear();
+        (shared.awaits.on, shared.retries.on) = (false, false);
+    });
+}
+
+/// What an exploration that starts again and again has done without.
+fn say_what_was_in_vain(result: &mut Exploration, starts: u32, in_vain: u64) {
+    if starts >= MOST_STARTS {
+        result.notes.push(format!(
+            "loops are explored iteration by iteration: there was something new to learn about them {starts} times"
+        ));
+    }
+    if result.interruption == Some(Interruption::Time) && in_vain > 0 {
+        result.notes.push(format!(
+            "a part of the time was spent on {in_vain} executions that had to be explored again, with what was learned \
+             about loops"
+        ));
     }
 }
 
@@ -220,4 +260,80 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     text.push_str(&format!("in this execution (memory model {model}; {explored} others were explored before it):\n"));
     text.push_str(&lines);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::atomic::AtomicUsize;
+    use crate::sync::atomic::Ordering::{AcqRel, Relaxed};
+    use crate::thread;
+    use std::panic::Location;
+    use std::time::Duration;
+
+    fn repeat(load: impl Fn() -> usize, exchange: impl Fn(usize) -> bool) {
+        while !exchange(load()) {}
+    }
+
+    /// Many loops, each of which is learned when a thread first comes to it.
+    fn loops(all: bool) {
+        let x = AtomicUsize::new(0);
+        x.store(1, Relaxed);
+        repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+        repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+        if all {
+            repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+            repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+            repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+            repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+            repeat(|| x.load(Relaxed), |old| x.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok());
+        }
+        assert_eq!(x.load(Relaxed), if all { 8 } else { 3 });
+    }
+
+    #[test]
+    fn an_exploration_does_not_start_again_for_ever() {
+        let few = Builder::new().explore(|| loops(false));
+        assert_eq!((few.failure, few.complete, few.notes), (None, 1, vec![]));
+        let many = Builder::new().explore(|| loops(true));
+        assert_eq!((many.failure, many.complete), (None, 1));
+        assert!(many.notes.iter().any(|note| note.contains("iteration by iteration")), "{:?}", many.notes);
+    }
+
+    /// Too many executions for the time that there is.
+    fn long() {
+        let x = Arc::new([const { AtomicUsize::new(0) }; 4]);
+        let handles = [0, 1, 2].map(|n| {
+            let x = Arc::clone(&x);
+            thread::spawn(move || {
+                for m in 0..4 {
+                    x[(n + m) % 4].store(n, Relaxed);
+                    let _ = x[m].compare_exchange_weak(n, 7, Relaxed, Relaxed);
+                }
+            })
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    }
+
+    #[test]
+    fn what_a_pass_has_no_time_left_for_is_not_covered() {
+        let mut builder = Builder::new();
+        builder.max_duration = Some(Duration::ZERO);
+        let stats = builder.explore(long);
+        assert_eq!((stats.failure, stats.spurious), (None, 0));
+        for what in ["the bound on time", "for no reason"] {
+            assert!(stats.not_covered.iter().any(|line| line.contains(what)), "{:?}", stats.not_covered);
+        }
+    }
+
+    #[test]
+    fn the_second_pass_has_what_the_first_one_has_left_of_the_time() {
+        let running = Running::start(Config { spurious: true, ..Config::default() });
+        let body: Body = Arc::new(long);
+        let mut stats = Stats::default();
+        let now = Some(Instant::now());
+        second(&Builder::new(), &body, Location::caller(), now, &mut stats, &mut Line::new());
+        drop(running);
+        assert!(stats.not_covered.iter().any(|line| line.contains("the bound on time")), "{:?}", stats.not_covered);
+    }
 }

@@ -67,6 +67,17 @@ pub(crate) struct Places {
     numbering: Addresses,
     outside: u64,
     block: Addr,
+    /// What places where something was met were known by before that, if it is noted: it can be taken back.
+    trail: Vec<Was>,
+    notes_trail: bool,
+}
+
+/// The last run in which something was met at a place, and how many objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Was {
+    place: Place,
+    run: u64,
+    generation: usize,
 }
 
 /// How many objects from outside a model can be used in it, and how many threads there can be.
@@ -106,6 +117,8 @@ impl Places {
             numbering,
             outside: 0,
             block,
+            trail: Vec::new(),
+            notes_trail: false,
         }
     }
 
@@ -127,6 +140,35 @@ impl Places {
         self.run += 1;
         self.stacks.clear();
         self.whole.clear();
+        self.trail.clear();
+        self.notes_trail = false;
+    }
+
+    /// How much has been met since that is noted; from now on it is.
+    pub fn trail(&mut self) -> usize {
+        self.notes_trail = true;
+        self.trail.len()
+    }
+
+    /// What is known now of places where something was met since the trail had this length.
+    pub fn met_since(&self, trail: usize) -> impl Iterator<Item = Was> {
+        self.trail[trail..].iter().map(|was| {
+            let (run, generation) = self.known.get(&was.place).map_or((0, 0), |known| (known.run, known.generation));
+            Was { run, generation, ..*was }
+        })
+    }
+
+    /// Takes back that something was met since the trail had this length, and says that this was met instead.
+    pub fn put_back(&mut self, trail: usize, met: &[Was]) {
+        for was in self.trail.drain(trail..).rev() {
+            let known = self.known.entry(was.place).or_default();
+            (known.run, known.generation) = (was.run, was.generation);
+        }
+        for was in met {
+            let known = self.known.entry(was.place).or_default();
+            self.trail.push(Was { run: known.run, generation: known.generation, ..*was });
+            (known.run, known.generation) = (was.run, was.generation);
+        }
     }
 
     /// A thread's stack in this run, from its lowest to its highest address.
@@ -185,6 +227,9 @@ impl Places {
     pub fn meet(&mut self, at: usize, size: u8, init: u64, blocks: &Blocks) -> Met {
         let (place, made) = self.place(at, blocks);
         let known = self.known.entry(place).or_default();
+        if self.notes_trail {
+            self.trail.push(Was { place, run: known.run, generation: known.generation });
+        }
         if known.run != self.run {
             (known.run, known.generation) = (self.run, 0);
         }

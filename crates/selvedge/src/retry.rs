@@ -33,8 +33,8 @@
 //! the same operations, and is in the same state, as if it had never made the attempt.
 //!
 //! **Looking.** So whenever a thread comes to such an exchange, what it would have done in an attempt that fails before that
-//! is tried out (`machine/retries.rs`): everything is run again, but when the thread is to begin the attempt, it is told an
-//! older value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
+//! is tried out (`machine/attempts.rs`): the thread is put back to where it began the attempt, and is told an older
+//! value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
 //! Operations, stack (registers included), memory of the model and counts of objects must be what they are in the
 //! execution. If not, the place is given up, and the exploration starts again without it. What an attempt that fails has
 //! stored to atomics of the thread's own, the one that was made must store again before it looks at it.
@@ -47,12 +47,14 @@
 //! All attempts that could fail are looked at. Writes of the location are ordered by program order and reads-from (the
 //! engine insists on it), so an execution in which the load reads u, or in which a loop that has gone back reads u, has v
 //! and all values between the two before that, and it is explored if the treatment is right up to there: take the first
-//! attempt that is not. What was looked at once is not looked at again if the thread has been told the same, by threads that
+//! attempt that is not. An attempt has loaded something older than what its exchange has found, and so has the next one. What was looked at once is not looked at again if the thread has been told the same, by threads that
 //! have been told the same, and the same values are there.
 //!
 //! If with some values the loop ends without an exchange (an empty stack), or comes to another one (a queue whose end has
 //! to be helped along), then the load is speculative only with those with which the next operation is on the way to the
 //! exchange; that is tried out too. If that does not tell either, the place is given up.
+//! Attempts that could have failed before such an end are looked at in the same way, and those that load what others write
+//! later are looked at again (`machine/retries/later.rs`).
 //!
 //! **What goes wrong.** An attempt that fails may go wrong where one that succeeds does not: it looks at a node that somebody
 //! else has taken and freed meanwhile. So on the way to the exchange there may be no plain access but to objects of the
@@ -68,16 +70,44 @@ use crate::runtime::At;
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::{CmpOp, Order, Speculation};
 use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, truncate};
+use std::hash::{Hash, Hasher};
+
+/// A place in the source that is looked up fast: hashing and comparing names of files takes time.
+#[derive(Clone, Copy, Debug)]
+struct Spot(At);
+
+impl PartialEq for Spot {
+    fn eq(&self, other: &Spot) -> bool {
+        std::ptr::eq(self.0, other.0) || self.0 == other.0
+    }
+}
+
+impl Eq for Spot {}
+
+impl Hash for Spot {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.0.line()) << 32 | u64::from(self.0.column()));
+    }
+}
 
 /// What is known of loops that try again.
 #[derive(Default)]
 pub(crate) struct Retries {
-    loads: FxHashMap<At, Load>,
-    exchanges: FxHashMap<At, Exchange>,
+    loads: FxHashMap<Spot, Load>,
+    exchanges: FxHashMap<Spot, Exchange>,
+    /// Where attempts begin.
+    starts: FxHashSet<Spot>,
     /// Which exchanges there are of a word.
-    words: FxHashMap<Addr, FxHashSet<At>>,
+    words: FxHashMap<Addr, FxHashSet<Spot>>,
     /// Blocks that threads look into on the way to an exchange.
-    looked_into: FxHashMap<BlockId, FxHashSet<At>>,
+    looked_into: FxHashMap<BlockId, FxHashSet<Spot>>,
+    /// Loads and values of which it was tried out what comes next.
+    tried: FxHashSet<(Spot, u64)>,
+    /// Exchanges of which it was tried out what comes if they fail.
+    foreseen: FxHashSet<Spot>,
+    /// Numbers of attempts before which others may have failed, and have been looked at. What a look has shown holds whatever
+    /// is learned of other places.
+    pub looked: FxHashSet<u64>,
     /// Whether they are looked for.
     pub on: bool,
     /// What is not treated as it could be, and why.
@@ -89,12 +119,12 @@ pub(crate) struct Retries {
 struct Load {
     speculates: Speculates,
     /// Where the thread comes by on its way to the exchange, the exchange included.
-    way: FxHashSet<At>,
+    way: FxHashSet<Spot>,
 }
 
 /// With which values a load is speculative.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Speculates {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Speculates {
     #[default]
     Always,
     /// With those with which the next operation is on the way to the exchange.
@@ -109,6 +139,13 @@ pub(crate) struct Exchange {
     pub load: At,
     pub then: Then,
     given_up: GivenUp,
+}
+
+impl Exchange {
+    /// Where an attempt begins.
+    pub fn first(&self) -> At {
+        if let Then::Back(place) = self.then { place } else { self.load }
+    }
 }
 
 /// What a loop does when its exchange has failed.
@@ -128,8 +165,15 @@ enum GivenUp {
     No,
     /// The engine cannot make use of it. It may be able to when it knows more of what is done with the same word.
     ForNow,
+    /// There is another attempt within one.
+    Nested,
+    /// What its load finds does not tell whether it follows.
+    Irregular,
     Yes,
 }
+
+/// More loads and values are not tried out before it turns out by itself.
+const MOST_TRIED: usize = 256;
 
 /// Why an exchange is given up for now.
 const NOT_NOW: &str = "what else is done with the word does not allow to take them together";
@@ -141,8 +185,9 @@ pub(crate) struct Open {
     size: u8,
     value: u64,
     load: At,
-    /// Whether something has been performed since.
+    /// Whether something has been performed since, and whether the first of it was on the way to an exchange.
     moved: bool,
+    on_way: bool,
 }
 
 /// What a thread stands at.
@@ -163,8 +208,12 @@ impl Retries {
     pub fn clear(&mut self) {
         self.loads.clear();
         self.exchanges.clear();
+        self.starts.clear();
         self.words.clear();
         self.looked_into.clear();
+        self.looked.clear();
+        self.foreseen.clear();
+        self.tried.clear();
         self.notes.clear();
     }
 
@@ -175,28 +224,79 @@ impl Retries {
 
     /// Whether something is known of an exchange.
     pub fn knows(&self, at: At) -> bool {
-        self.exchanges.contains_key(at)
+        self.exchanges.contains_key(&Spot(at))
+    }
+
+    /// Whether attempts may begin with an operation at a place.
+    pub fn begins(&self, at: At) -> bool {
+        !self.starts.is_empty() && self.on && self.starts.contains(&Spot(at))
+    }
+
+    fn note_starts(&mut self) {
+        let live = self.exchanges.values().filter(|exchange| exchange.given_up == GivenUp::No);
+        self.starts = live.map(|exchange| Spot(exchange.first())).collect();
     }
 
     /// The loop that an exchange ends an attempt of.
     pub fn exchange(&self, at: At) -> Option<Exchange> {
-        self.exchanges.get(at).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
+        self.exchanges.get(&Spot(at)).copied().filter(|exchange| self.on && exchange.given_up == GivenUp::No)
     }
 
-    /// A loop was found.
-    pub fn learn(&mut self, at: At, (load, then): (At, Then), way: impl IntoIterator<Item = At>) {
+    /// The loops whose attempts begin with a load, by where their exchanges are.
+    pub fn exchanges_after(&self, load: At) -> Vec<(At, Exchange)> {
+        let Some(known) = self.loads.get(&Spot(load)) else { return Vec::new() };
+        let exchanges = known.way.iter().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
+        exchanges.filter(|(_, exchange)| exchange.load == load).collect()
+    }
+
+    /// Whether it was tried out what an exchange does that fails.
+    pub fn is_foreseen(&self, at: At) -> bool {
+        self.foreseen.contains(&Spot(at))
+    }
+
+    /// That is tried out.
+    pub fn foresees(&mut self, at: At) {
+        self.foreseen.insert(Spot(at));
+    }
+
+    /// A loop was found; whether there is something to be done otherwise.
+    ///
+    /// There can be no other attempt within one. If there is, the one within is preferred.
+    pub fn learn(&mut self, at: At, (load, then): (At, Then), way: Vec<At>, speculates: Speculates) -> bool {
+        if speculates == Speculates::Never {
+            self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+            self.give_up(at, GivenUp::Irregular);
+            return false;
+        }
+        let live = |exchange: &Exchange| exchange.given_up == GivenUp::No;
+        if way.iter().any(|place| self.exchanges.values().any(|other| live(other) && Spot(other.load) == Spot(place))) {
+            self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+            self.give_up(at, GivenUp::Nested);
+            return false;
+        }
+        let around: Vec<Spot> =
+            self.loads.iter().filter(|(_, other)| other.way.contains(&Spot(load))).map(|(&at, _)| at).collect();
+        let around: Vec<At> =
+            self.exchanges.iter().filter(|(_, other)| around.contains(&Spot(other.load))).map(|(at, _)| at.0).collect();
+        for at in around {
+            self.give_up(at, GivenUp::Nested);
+        }
         for exchange in self.exchanges.values_mut().filter(|exchange| exchange.given_up == GivenUp::ForNow) {
             exchange.given_up = GivenUp::No;
         }
         self.notes.retain(|note| !note.ends_with(NOT_NOW));
-        self.exchanges.insert(at, Exchange { load, then, given_up: GivenUp::No });
-        self.loads.entry(load).or_default().way.extend(way);
+        self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+        let known = self.loads.entry(Spot(load)).or_default();
+        known.way.extend(way.into_iter().map(Spot));
+        known.speculates = known.speculates.max(speculates);
+        self.note_starts();
+        true
     }
 
     /// The engine cannot make use of what is known of exchanges of a word; whether there are any.
     pub fn give_up_word(&mut self, addr: Addr) -> bool {
         let places = self.words.remove(&addr).unwrap_or_default();
-        for at in &places {
+        for Spot(at) in &places {
             self.give_up(at, GivenUp::ForNow);
         }
         !places.is_empty()
@@ -204,13 +304,13 @@ impl Retries {
 
     /// A thread looks into a block on the way to an exchange.
     pub fn looks_into(&mut self, block: BlockId, at: At) {
-        self.looked_into.entry(block).or_default().insert(at);
+        self.looked_into.entry(block).or_default().insert(Spot(at));
     }
 
     /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
     /// into one that was freed. Whether there are any.
     pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
-        let places: FxHashSet<At> = self
+        let places: FxHashSet<Spot> = self
             .looked_into
             .iter()
             .filter(|(block, _)| freed.contains(block))
@@ -218,7 +318,7 @@ impl Retries {
             .copied()
             .collect();
         let mut any = false;
-        for at in places {
+        for Spot(at) in places {
             any |= self.exchange(at).is_some();
             self.give_up(at, GivenUp::Yes);
         }
@@ -231,23 +331,43 @@ impl Retries {
     }
 
     fn give_up(&mut self, at: At, given_up: GivenUp) {
-        let Some(exchange) = self.exchanges.get_mut(at).filter(|exchange| exchange.given_up == GivenUp::No) else {
+        let Some(exchange) = self.exchanges.get_mut(&Spot(at)).filter(|exchange| exchange.given_up == GivenUp::No)
+        else {
             return;
         };
         exchange.given_up = given_up;
+        self.note_starts();
         let (file, line, column) = (at.file(), at.line(), at.column());
-        let why = if given_up == GivenUp::ForNow { NOT_NOW } else { "one that fails leaves a trace, or may go wrong" };
+        let why = match given_up {
+            GivenUp::ForNow => NOT_NOW,
+            GivenUp::Nested => "there is another exchange that is tried again within one",
+            GivenUp::Irregular => "what the load finds does not tell whether the exchange will follow",
+            _ => "one that fails leaves a trace, or may go wrong",
+        };
         self.notes.push(format!("attempts of the exchange at {file}:{line}:{column} are explored one by one: {why}"));
     }
 
     /// Whether attempts may begin with a load at a place.
     pub fn is_load(&self, at: At) -> bool {
-        self.loads.contains_key(at)
+        self.loads.contains_key(&Spot(at))
+    }
+
+    /// Whether it is to be tried out what a thread does that finds a value with a load: once for each.
+    pub fn is_to_be_tried(&mut self, load: At, value: u64) -> bool {
+        let always = self.loads.get(&Spot(load)).is_some_and(|load| load.speculates == Speculates::Always);
+        always && self.tried.len() < MOST_TRIED && self.tried.insert((Spot(load), value))
+    }
+
+    /// With some value a thread does not come from a load to something that is on the way to the exchange.
+    pub fn is_sometimes(&mut self, load: At) {
+        if let Some(load) = self.loads.get_mut(&Spot(load)) {
+            load.speculates = load.speculates.max(Speculates::Sometimes);
+        }
     }
 
     /// Whether a place is on the way from a load to an exchange.
     pub fn is_on_way(&self, load: At, at: At) -> bool {
-        self.loads.get(load).is_some_and(|load| load.way.contains(at))
+        self.loads.get(&Spot(load)).is_some_and(|load| load.way.contains(&Spot(at)))
     }
 
     /// A thread comes to an operation; `own` says whether that is a store to an object of its own.
@@ -256,18 +376,20 @@ impl Retries {
             return Standing::Op(op);
         }
         if let Some(speculation) = open {
-            let sometimes = self.loads.get(speculation.load).map(|load| load.speculates) == Some(Speculates::Sometimes);
+            let sometimes =
+                self.loads.get(&Spot(speculation.load)).map(|load| load.speculates) == Some(Speculates::Sometimes);
             if sometimes && !speculation.moved && !self.is_on_way(speculation.load, at) {
                 *open = None;
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
                 *open = None;
                 return Standing::Op(marked);
             } else if own || matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) {
+                speculation.on_way |= !speculation.moved && self.is_on_way(speculation.load, at);
                 speculation.moved = true;
             } else {
-                let load = speculation.load;
+                let irregular = *speculation;
                 *open = None;
-                self.is_irregular(load);
+                self.is_irregular(irregular);
                 return Standing::Unexpected;
             }
         }
@@ -283,7 +405,7 @@ impl Retries {
         if !same || loop_.load != open.load {
             return None;
         }
-        self.words.entry(access.addr).or_default().insert(at);
+        self.words.entry(access.addr).or_default().insert(Spot(at));
         let until = Some(Cond { retry: true, ..Cond::new(CmpOp::Eq, expected) });
         Some(Op::Access(Access { until, confirms: true, spins: false, ..*access }))
     }
@@ -292,8 +414,8 @@ impl Retries {
     fn speculates(&self, op: Op, at: At) -> Op {
         let Op::Access(access @ Access { kind: AccessKind::Load, spins: false, .. }) = op else { return op };
         let confirmed =
-            |load: &&Load| load.way.iter().any(|way| self.exchange(way).is_some_and(|other| other.load == at));
-        let speculates = self.loads.get(at).filter(confirmed).map_or(Speculates::Never, |load| load.speculates);
+            |load: &&Load| load.way.iter().any(|Spot(way)| self.exchange(way).is_some_and(|other| other.load == at));
+        let speculates = self.loads.get(&Spot(at)).filter(confirmed).map_or(Speculates::Never, |load| load.speculates);
         let speculative = match speculates {
             Speculates::Never => return op,
             Speculates::Always => Speculation::Always,
@@ -305,34 +427,35 @@ impl Retries {
     /// A thread was told the outcome of an operation.
     pub fn performed(&self, open: &mut Option<Open>, op: &Op, at: At, outcome: Outcome) {
         let Op::Access(access) = op else { return };
-        if access.speculative.is_some() && self.loads.contains_key(at) {
+        if access.speculative.is_some() && self.loads.contains_key(&Spot(at)) {
             let Access { addr, size, .. } = *access;
-            *open = Some(Open { addr, size, value: outcome, load: at, moved: false });
+            *open = Some(Open { addr, size, value: outcome, load: at, moved: false, on_way: false });
         }
     }
 
     /// When a confirmation is tried out that fails: what is taken for what the load would have found.
     pub fn goes_on_with(&self, access: &Access, at: At, value: u64) -> Option<Open> {
         let load = self.exchange(at)?.load;
-        Some(Open { addr: access.addr, size: access.size, value, load, moved: false })
+        Some(Open { addr: access.addr, size: access.size, value, load, moved: false, on_way: false })
     }
 
     /// A thread has ended; whether that was not expected.
     pub fn ends(&mut self, open: Option<Open>) -> bool {
         let Some(open) = open.filter(|_| self.on) else { return false };
-        let sometimes = self.loads.get(open.load).map(|load| load.speculates) == Some(Speculates::Sometimes);
+        let sometimes = self.loads.get(&Spot(open.load)).map(|load| load.speculates) == Some(Speculates::Sometimes);
         let unexpected = !sometimes || open.moved;
         if unexpected {
-            self.is_irregular(open.load);
+            self.is_irregular(open);
         }
         unexpected
     }
 
     /// A thread does not come from a load to the exchange.
-    fn is_irregular(&mut self, load: At) {
-        let Some(known) = self.loads.get_mut(load) else { return };
+    fn is_irregular(&mut self, Open { load, on_way, .. }: Open) {
+        let Some(known) = self.loads.get_mut(&Spot(load)) else { return };
         known.speculates = match known.speculates {
-            Speculates::Always => Speculates::Sometimes,
+            // The next operation can tell only if it was not on the way.
+            Speculates::Always if !on_way => Speculates::Sometimes,
             _ => Speculates::Never,
         };
         if known.speculates == Speculates::Never {

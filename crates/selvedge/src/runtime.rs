@@ -179,6 +179,12 @@ pub(crate) fn set_here(here: Option<Here>) {
     YIELDER.set(here.map_or(std::ptr::null(), |here| here.yielder));
 }
 
+/// Whether operations need more than usual: stacks and memory are compared.
+#[inline]
+pub(crate) fn is_unusual() -> bool {
+    UNUSUAL.get()
+}
+
 /// Who runs.
 pub(crate) fn here() -> Option<Here> {
     let yielder = YIELDER.get();

@@ -1,11 +1,11 @@
 //! What operations and the machine share while a model is run.
 
-use crate::blocks::Installed;
+use crate::blocks::{Installed, SavedBlocks};
 use crate::content::Copies;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
 use crate::object::Word;
-use crate::places::{Met, Place, Places};
+use crate::places::{Met, Place, Places, Was};
 use crate::retry::{Open, Retries, Standing};
 use crate::runtime::At;
 use crate::script::Script;
@@ -144,8 +144,22 @@ pub(crate) struct Shared {
     pub storage: selvedge_graph::Storage,
 }
 
+/// What a thread shares at some point (`machine/snapshot.rs`).
+#[derive(Default)]
+pub(crate) struct SavedShared {
+    /// The run, and a number for all that cannot be put back.
+    run: u64,
+    rest: u64,
+    thread: (u32, u32, u32, u32, Option<Open>),
+    numbers: Vec<Seen>,
+    trail: usize,
+    met: Vec<Was>,
+    copies: Vec<(usize, Vec<u8>)>,
+    blocks: SavedBlocks,
+}
+
 /// An object that was met in this run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Seen {
     pub addr: Addr,
     /// Whether it lies in memory that is not this run's: in a `static`, or in what the model's closure has captured.
@@ -311,6 +325,69 @@ impl Shared {
         }
     }
 
+    /// Keeps what a thread may change before its next operation. It can be put back after something else that was kept
+    /// before, if that is given.
+    pub fn save(&mut self, thread: ThreadId, saved: &mut SavedShared, before: Option<&SavedShared>) {
+        (saved.run, saved.rest) = (self.run, self.rest());
+        let PerThread { made, children, timeouts, spurious, open, .. } = *self.per_thread(thread);
+        saved.thread = (made, children, timeouts, spurious, open);
+        saved.numbers.clone_from(&self.numbers);
+        let trail = self.places.trail();
+        saved.trail = before.map_or(trail, |before| before.trail).min(trail);
+        saved.met.clear();
+        saved.met.extend(self.places.met_since(saved.trail));
+        self.copies.save(&mut saved.copies);
+        self.blocks.save(&mut saved.blocks);
+    }
+
+    /// Puts it back, if that is possible.
+    pub fn put_back(&mut self, thread: ThreadId, saved: &SavedShared) -> bool {
+        if saved.run != self.run || saved.rest != self.rest() || self.blocks.freed_other {
+            return false;
+        }
+        self.met.clear();
+        let now = self.per_thread(thread);
+        (now.made, now.children, now.timeouts, now.spurious, now.open) = saved.thread;
+        self.numbers.clone_from(&saved.numbers);
+        self.places.put_back(saved.trail, &saved.met);
+        Copies::put_back(&saved.copies);
+        self.blocks.put_back(&saved.blocks);
+        true
+    }
+
+    /// A number for all that a thread may change before its next operation and that is not put back.
+    fn rest(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        for PerThread { deferred, locals, .. } in &self.per_thread {
+            let gone = locals.iter().filter(|(_, local)| matches!(local, Local::Gone)).count();
+            (deferred.len(), locals.len(), gone).hash(&mut hasher);
+        }
+        (self.unjoined, self.live.len(), self.next_live, self.lazies.len()).hash(&mut hasher);
+        (self.bodies.len(), self.copies.len(), self.parks.len()).hash(&mut hasher);
+        let of = |what: &dyn Fn(&mut FxHasher)| {
+            let mut hasher = FxHasher::default();
+            what(&mut hasher);
+            hasher.finish()
+        };
+        let raw = self.raw_arcs.iter().map(|(at, (_, number))| of(&|hasher| (at, number).hash(hasher)));
+        let allocated = self.allocations.iter().map(|(at, (_, number))| of(&|hasher| (at, number).hash(hasher)));
+        raw.chain(allocated).fold(0, u64::wrapping_add).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// A number for what a thread has changed since in memory, and in what objects are known by.
+    pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.numbers[saved.numbers.len().min(self.numbers.len())..].hash(&mut hasher);
+        if let Some(PerThread { made, children, timeouts, spurious, .. }) = self.per_thread.get(thread.index()) {
+            (made, children, timeouts, spurious).hash(&mut hasher);
+        }
+        hasher.write_u64(self.copies.fingerprint(Some));
+        self.rest().hash(&mut hasher);
+        self.blocks.differences(&saved.blocks, &mut hasher);
+        hasher.finish()
+    }
+
     /// What the engine sees of a value that may be a pointer.
     pub fn virtual_of(&mut self, value: u64) -> u64 {
         self.virtuals.virtual_of(value, &self.blocks, &self.places)
@@ -372,12 +449,18 @@ impl Shared {
         }
     }
 
+    /// A number for what memory looks like that the model has allocated, or has a copy of.
+    pub fn memory(&self) -> u64 {
+        self.blocks.fingerprint().wrapping_add(self.copies.fingerprint(Some))
+    }
+
     /// A number for what has changed in the memory of the model since it had these contents, and for what objects are known
     /// by. That an object was met is no change.
     pub fn changes(&self, since: &[Vec<u64>]) -> u64 {
         let mut hasher = FxHasher::default();
         let known_as = |word| self.recognise(word).is_none().then(|| self.known_as(word));
         hasher.write_u64(self.blocks.changes(since, known_as));
+        hasher.write_u64(self.copies.fingerprint(known_as));
         for thread in &self.per_thread {
             let PerThread { made, children, timeouts, spurious, deferred, locals, open: _ } = thread;
             (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);

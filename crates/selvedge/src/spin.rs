@@ -26,8 +26,10 @@
 //! compared byte by byte: two states may be taken for different because of what was left over somewhere, and the
 //! thread then makes an iteration more.
 //!
-//! A thread may count on the heap, too. So memory that the model has allocated is compared before and after every step
-//! that a thread makes in what could be a cycle (`blocks.rs`): if the step has changed something, the cycle is not pure.
+//! A thread may count on the heap, too, in what a lock of a `static` protects, or (if it is a thread of a scope) on the stack
+//! of another thread. So memory that the model has allocated (`blocks.rs`), copies of what is in statics (`content.rs`) and
+//! the stacks of the others are compared before and after every step that a thread makes in what could be a cycle: if the
+//! step has changed something, the cycle is not pure.
 //! What others change in the meantime does not count. What this does not see is a change of memory from outside of the
 //! model: of a `static` of `std`'s types, of a thread-local variable of `std`, of what the model's closure has captured.
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has

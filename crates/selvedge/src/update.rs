@@ -11,7 +11,8 @@
 //! changed nothing, the thread is in the same state there, and goes on in the same way.
 //!
 //! Whether the computation has changed something is looked at: the stack of the thread above this function's frame, and all
-//! memory that the model has allocated, are compared before and after. If it has (it counts its calls, for instance), or
+//! memory that the model has allocated, are compared before and after; so are the stacks of the others, by the machine, which
+//! knows where they are. If it has (it counts its calls, for instance), or
 //! if it performs operations of its own, the exploration starts again, and attempts of all `fetch_update`s are explored one
 //! by one. What is not seen are changes of memory from outside of the model: of `std`'s atomics, of statics. As everywhere,
 //! what threads do must not depend on these.
@@ -118,6 +119,6 @@ fn look(low: usize, base: usize) -> (Vec<u64>, u64) {
     crate::blocks::quiet(|| {
         // SAFETY: these are words of the stack that this runs on, which reaches from there to `base`.
         let words = (low..base).step_by(8).map(|at| unsafe { (at as *const u64).read_volatile() });
-        (words.collect(), runtime::shared(|shared| shared.blocks.fingerprint()))
+        (words.collect(), runtime::shared(|shared| shared.memory()))
     })
 }

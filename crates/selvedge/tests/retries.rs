@@ -245,7 +245,7 @@ impl Drop for Fails<'_> {
 }
 
 /// The kinds of loops below.
-const KINDS: usize = 21;
+const KINDS: usize = 22;
 /// Those whose attempts leave no trace.
 const PURE: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
@@ -438,6 +438,18 @@ fn update(kind: usize, [x, y]: [&AtomicUsize; 2], f: Function) -> usize {
             }
             seen = own.load(Relaxed);
         }
+        // What comes before the load is written to where others see it, but not always.
+        20 => loop {
+            if y.load(Acquire) == 0 {
+                y.store(1, Relaxed);
+                seen += 1;
+            }
+            old = x.load(Acquire);
+            if exchange(old).is_ok() {
+                y.store(0, Relaxed);
+                break;
+            }
+        },
         // Blocks are known by their number.
         _ => {
             while let Err(now) = exchange(old) {

@@ -4,6 +4,7 @@
 
 pub mod features;
 pub mod random;
+pub mod trial;
 
 use selvedge_impact::build::{Unsupported, build};
 use selvedge_impact::iterate::{Counterexample, Verdict, Yield};

@@ -32,7 +32,7 @@
 //! If no look ever comes back in the same state (since the thread counts them, for instance), or one comes back to another
 //! operation, the place is given up, and the loop is treated as any other: what `spin.rs` says holds for it.
 
-use super::{RustMachine, heap};
+use super::{RustMachine, apart, memory};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::spin::is_quiet;
@@ -184,7 +184,8 @@ impl RustMachine {
 
     /// Tells a thread a value and runs it to its next operation.
     fn look(&mut self, thread: ThreadId, value: u64) -> Look {
-        let Some(slot) = &mut self.slots[thread.index()] else { return Look::GoesOn };
+        let (slot, others) = apart(&mut self.slots, thread);
+        let Some(slot) = slot else { return Look::GoesOn };
         let strand = &mut slot.strand;
         let Some(&Pending { op, at }) = strand.pending() else { return Look::GoesOn };
         let (low, size) = (strand.low(), strand.depth(strand.low()));
@@ -192,7 +193,7 @@ impl RustMachine {
         if must_clear {
             return Look::GoesOn;
         }
-        let before = (heap(), allocations());
+        let before = (memory(others), allocations());
         strand.copy_to(low, &mut self.image);
         runtime::repeats(false);
         // It is the next step, if it is one.
@@ -202,7 +203,7 @@ impl RustMachine {
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
                 slot.spin.performed(&op, value);
-                if heap() != before.0 {
+                if memory(others) != before.0 {
                     slot.spin.changed();
                 }
             }
@@ -216,7 +217,7 @@ impl RustMachine {
         }
         // Where the thread was resumed from is on its stack.
         let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
-        if same && before == (heap(), allocations()) { Look::ComesBack } else { Look::Changed }
+        if same && before == (memory(others), allocations()) { Look::ComesBack } else { Look::Changed }
     }
 
     /// A number for what a thread has been told, and for what those were who have created it.

@@ -1,97 +1,103 @@
-//! Loops that try an exchange again: how they are found, and what an attempt that fails would have left. `retry.rs` says
-//! what it is for, and why it is enough.
+//! Loops that try an exchange again: how they are found, and when attempts are looked at. `retry.rs` says what it is for, and
+//! why it is enough.
 
-use super::{RustMachine, TRIED};
-use crate::coroutine::Came;
-use crate::retry::{Exchange, Then, sees_no_more};
-use crate::runtime::{self, At, Pending, Yielded};
+mod later;
+
+use super::snapshot::Snapshot;
+use super::{RustMachine, State, TRIED, past};
+use crate::retry::{Exchange, Speculates, Then, sees_no_more};
+use crate::runtime::{self, At};
 use crate::script::Step;
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Machine, Op, Outcome, Status, Stop, ThreadId, truncate};
-use std::hash::{Hash, Hasher};
-
-/// More attempts are not tried out for one exchange, nor longer ones.
-const MOST_ATTEMPTS: usize = 512;
-const LONGEST: usize = 64;
-/// Nor more that fail one after the other.
-const MOST_FAILS: usize = 4;
-
-/// What a thread comes to that ends.
-const ENDED: u64 = 3;
+use std::collections::BTreeSet;
 
 /// What the machine keeps for loops that try again.
 #[derive(Default)]
 pub(super) struct Tries {
-    /// Attempts before which others may have failed, and have been looked at.
-    looked: FxHashSet<u64>,
     /// With which values loads were found to be speculative.
     speculates: FxHashMap<(u64, ThreadId, Outcome), bool>,
     /// First values of objects.
     pub inits: FxHashMap<Addr, u64>,
+    /// Numbers for what threads have been told, by step, as far as they are known (`past.rs`).
+    pub told: Vec<u64>,
+    /// A thread that was about to begin an attempt, and the same at its end.
+    pub start: Snapshot,
+    pub end: Snapshot,
+    /// Whether attempts are tried out by putting a thread back to where this one began, and whether it is still where this
+    /// one has ended.
+    pub in_place: bool,
+    pub at_end: bool,
+    /// A thread that is asked what it does next.
+    pub here: Snapshot,
+    /// Words that attempts which could have failed load, and those that were made do not.
+    elsewhere: BTreeSet<Addr>,
+    /// Attempts of the present run that may have to be looked at again when somebody writes to such a word.
+    attempts: Vec<Attempt>,
+    /// A number for what a thread that is tried out has come to.
+    pub came: u64,
 }
 
 /// The attempt at whose end a thread stands.
-struct Attempt {
-    thread: ThreadId,
-    exchange: Exchange,
-    /// The exchange.
-    op: Op,
-    at: At,
-    /// The step that it begins with, of all steps; and its own steps.
-    start: usize,
-    steps: Vec<Step>,
+#[derive(Clone)]
+pub(super) struct Attempt {
+    pub thread: ThreadId,
+    pub exchange: Exchange,
+    /// Where the exchange is.
+    pub at: At,
+    /// What the thread stands at: the exchange; or what comes after the load, if there is no exchange with what that has found;
+    /// none if it has ended.
+    pub stands: Option<(Op, At)>,
+    /// Whether it has left the loop without an exchange.
+    pub leaves: bool,
+    /// The step that it begins with, of all steps, how many there were at its end, and its own steps.
+    pub start: usize,
+    pub made: usize,
+    pub steps: Vec<Step>,
 }
 
 impl Attempt {
+    /// The load that it begins with.
+    pub fn load(&self) -> Option<Access> {
+        let step = self.steps.iter().find(|step| step.at == Some(self.exchange.load))?;
+        if let Op::Access(access) = step.op { Some(access) } else { None }
+    }
+
+    /// Whether it accesses a word.
+    pub fn accesses(&self, addr: Addr) -> bool {
+        self.steps.iter().any(|step| matches!(step.op, Op::Access(access) if access.addr == addr))
+    }
+
+    /// What its load has found.
+    pub fn loaded(&self) -> Option<u64> {
+        self.steps.iter().rfind(|step| step.at == Some(self.exchange.load)).map(|step| step.outcome)
+    }
+
     /// Whether a store is the first thing that the attempt does with an object.
-    fn overwrites(&self, addr: Addr) -> bool {
+    pub fn overwrites(&self, addr: Addr) -> bool {
         let to = |step: &&Step| matches!(step.op, Op::Access(access) if access.addr == addr);
         let first = self.steps.iter().find(to).map(|step| step.op);
         matches!(first, Some(Op::Access(Access { kind: AccessKind::Store { .. }, .. })))
     }
 }
 
-/// What others have written before an attempt, and what the thread has been told.
-struct Past {
-    /// A number for what the thread has been told before the attempt, and those that it has heard of.
-    told: u64,
-    /// What was written to words that the thread may still read, oldest first, and a number for what that depends on.
-    written: FxHashMap<Addr, Vec<(u64, u64)>>,
-}
-
-/// What memory looks like before an attempt: that of the model, and the stacks of the other threads.
-struct Before {
-    blocks: Vec<Vec<u64>>,
-    stacks: Vec<Vec<u64>>,
-}
-
-/// Numbers for what attempts have left: for stacks (all of the thread's own, and what has changed in others), and for what
-/// has changed in memory. They are the same in other runs: addresses are not part of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Trace {
-    stack: u64,
-    memory: u64,
-}
-
-/// What has come of attempts that were tried out.
-enum Tried<'a> {
-    /// They have failed, and if they leave no trace, these steps follow.
-    Fails(&'a [Step]),
-    /// They do not, with these values.
-    Succeeds,
-    /// They could not be tried out.
-    Unknown,
+/// An exchange without marks, and what it expects.
+fn plain_exchange(op: &Op) -> Option<(Access, u64)> {
+    match op {
+        Op::Access(access @ Access { kind: AccessKind::Cas { expected, .. }, .. })
+            if access.until.is_none() && !access.confirms && !access.spins =>
+        {
+            Some((*access, truncate(*expected, access.size)))
+        }
+        _ => None,
+    }
 }
 
 /// Whether an operation is a load, marks aside.
-fn is_same_load(op: &Op, load: &Access) -> bool {
+pub(super) fn is_same_load(op: &Op, load: &Access) -> bool {
     let plain = |access: &Access| Access { speculative: None, spins: false, ..*access };
     matches!(op, Op::Access(access) if plain(access) == plain(load))
-}
-
-fn mix(before: u64, word: u64) -> u64 {
-    (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl RustMachine {
@@ -103,13 +109,14 @@ impl RustMachine {
         at: At,
         outcome: Outcome,
     ) -> Result<(), Stop> {
+        self.look_again(made, outcome)?;
         let state = &self.states[thread.index()];
         if state.status == Status::Finished {
             let unexpected = runtime::shared(|shared| {
                 let open = shared.per_thread(thread).open.take();
                 shared.retries.ends(open)
             });
-            return if unexpected { self.starts_again(thread) } else { Ok(()) };
+            return if unexpected { self.starts_again(thread) } else { self.look_at_leaving(thread, made, at) };
         }
         if state.status != Status::Ready {
             return Ok(());
@@ -118,10 +125,23 @@ impl RustMachine {
             return self.starts_again(thread);
         }
         let stands = matches!(self.states[thread.index()].op, Op::Access(access) if access.confirms);
-        if stands && let Some(attempt) = self.attempt(thread) {
-            return self.look_at_attempts(&attempt);
+        if !stands {
+            self.look_at_leaving(thread, made, at)?;
+            return if self.foresees(thread) { self.starts_again(thread) } else { Ok(()) };
         }
-        Ok(())
+        let State { op, at: Some(at), .. } = self.states[thread.index()] else { return Ok(()) };
+        let Some(exchange) = runtime::shared(|shared| shared.retries.exchange(at)) else { return Ok(()) };
+        match self.attempt_of(thread, (at, exchange), Some((op, at)), false) {
+            Some(attempt) => self.look_at_attempts(&attempt),
+            None => self.gives_up(thread, at),
+        }
+    }
+
+    /// An attempt that fails leaves a trace; or what it would do cannot be tried out, since the thread has done something on the
+    /// way from where a loop that goes back would go back to.
+    fn gives_up(&mut self, thread: ThreadId, exchange: At) -> Result<(), Stop> {
+        runtime::shared(|shared| shared.retries.leaves_trace(exchange));
+        self.starts_again(thread)
     }
 
     fn starts_again(&mut self, thread: ThreadId) -> Result<(), Stop> {
@@ -132,51 +152,148 @@ impl RustMachine {
 
     /// Whether a step is an exchange that has failed and shows a loop that was not known.
     fn learns(&mut self, thread: ThreadId, made: &Op, at: At, found: Outcome) -> bool {
-        let Op::Access(access @ Access { kind: AccessKind::Cas { expected, failure, .. }, .. }) = made else {
-            return false;
-        };
-        let expected = truncate(*expected, access.size);
-        let plain = access.until.is_none() && !access.confirms && !access.spins;
-        if !plain || found == expected || runtime::shared(|shared| shared.retries.knows(at)) {
+        let Some((access, expected)) = plain_exchange(made) else { return false };
+        if found == expected || runtime::shared(|shared| shared.retries.knows(at)) {
             return false;
         }
         let (next, next_at) = (self.states[thread.index()].op, self.states[thread.index()].at);
-        let mut way = vec![at];
-        let mut load: Option<(At, Access)> = None;
-        let mut back = None;
-        for step in self.steps[..self.made - 1].iter().rev().filter(|step| step.thread == thread) {
+        self.shows_loop(thread, (&access, at), self.made - 1, (next, next_at))
+    }
+
+    /// Whether a thread that stands at an exchange would show a loop if it failed: that need not be waited for. It is told
+    /// another value that has been in the word.
+    fn foresees(&mut self, thread: ThreadId) -> bool {
+        let State { op, at: Some(at), .. } = self.states[thread.index()] else { return false };
+        let Some((access, expected)) = plain_exchange(&op) else { return false };
+        if runtime::shared(|shared| shared.retries.knows(at) || shared.retries.is_foreseen(at))
+            || self.loaded_for(thread, &access, self.made).is_none()
+        {
+            return false;
+        }
+        let Some(other) = self.other_value(access.addr, expected) else { return false };
+        runtime::shared(|shared| shared.retries.foresees(at));
+        match self.comes_to_if(thread, other) {
+            Some(Some((next, next_at))) => self.shows_loop(thread, (&access, at), self.made, (next, Some(next_at))),
+            _ => false,
+        }
+    }
+
+    /// Another value that has been in a word, the newest one.
+    fn other_value(&self, addr: Addr, than: u64) -> Option<u64> {
+        let written = self.steps[..self.made].iter().rev().filter_map(|step| past::written(step, addr));
+        written.chain(self.tries.inits.get(&addr).copied()).find(|&value| value != than)
+    }
+
+    /// The load of a thread that has found what an exchange expects, if it has done nothing since that leaves a trace: which
+    /// step it is.
+    fn loaded_for(&self, thread: ThreadId, exchange: &Access, until: usize) -> Option<usize> {
+        let AccessKind::Cas { expected, .. } = exchange.kind else { return None };
+        let own = self.steps[..until].iter().enumerate().rev().filter(|(_, step)| step.thread == thread);
+        for (n, step) in own.take_while(|(_, step)| step.at.is_some() && self.leaves_no_trace(thread, &step.op)) {
             let Op::Access(other) = step.op else { break };
-            let (true, Some(place)) = (self.leaves_no_trace(thread, &step.op), step.at) else { break };
-            let same = other.kind == AccessKind::Load && (other.addr, other.size) == (access.addr, access.size);
-            if load.is_none() && same {
-                if step.outcome != expected || !super::awaits::is_look(&other) {
-                    break;
-                }
-                load = Some((place, other));
-            } else if load.is_none() {
-                way.push(place);
-            }
-            if load.is_some() && step.op == next && Some(place) == next_at {
-                back = Some(place);
-                break;
+            if other.kind == AccessKind::Load && (other.addr, other.size) == (exchange.addr, exchange.size) {
+                let is_it = step.outcome == truncate(expected, exchange.size) && super::awaits::is_look(&other);
+                return is_it.then_some(n);
             }
         }
-        let Some((load, access)) = load else { return false };
+        None
+    }
+
+    /// Whether an exchange that fails after so many steps, so that its thread comes to an operation, shows a loop.
+    fn shows_loop(
+        &mut self,
+        thread: ThreadId,
+        (exchange, at): (&Access, At),
+        until: usize,
+        (next, next_at): (Op, Option<At>),
+    ) -> bool {
+        let Some(n) = self.loaded_for(thread, exchange, until) else { return false };
+        let AccessKind::Cas { failure, .. } = exchange.kind else { return false };
+        let Step { op: Op::Access(access), at: Some(load), .. } = self.steps[n] else { return false };
+        let own = |step: &&Step| step.thread == thread;
+        let way =
+            self.steps[n + 1..until].iter().filter(own).filter_map(|step| step.at).chain([at]).collect::<Vec<At>>();
+        let before = self.steps[..=n].iter().rev().filter(own);
+        let before = before.take_while(|step| step.at.is_some() && self.leaves_no_trace(thread, &step.op));
+        let back = before.filter(|step| step.op == next && step.at == next_at).find_map(|step| step.at);
         let then = match back {
             Some(place) => Then::Back(place),
             None if is_same_load(&next, &access) => Then::LoadsElsewhere,
-            None if sees_no_more(access.order, *failure) => Then::GoesOn,
+            None if sees_no_more(access.order, failure) => Then::GoesOn,
             None => return false,
         };
+        let speculates = self.seems_to_speculate(load, at, &way);
+        // Stacks will be looked at, and have to be cleared for that: so that this does not take another start.
+        let size = self.deepest();
         runtime::shared(|shared| {
             shared.blocks.freed_early.get_or_insert_default();
-            shared.retries.learn(at, (load, then), way);
+            let learned = shared.retries.learn(at, (load, then), way, speculates);
+            if learned {
+                shared.must_clear(size);
+            }
+            learned
+        })
+    }
+
+    /// With which values a load seems to be speculative, after what threads have done up to now that have come from it: so
+    /// that it need not turn out later that it is not.
+    fn seems_to_speculate(&self, load: At, exchange: At, way: &[At]) -> Speculates {
+        let steps = &self.steps[..self.made];
+        let loads = steps.iter().enumerate().filter(|(_, step)| step.at == Some(load));
+        let all = loads.map(|(n, Step { thread, .. })| {
+            let state = &self.states[thread.index()];
+            let pending = (state.status == Status::Ready).then_some((state.op, state.at));
+            let after = steps[n + 1..].iter().filter(|step| step.thread == *thread).map(|step| (step.op, step.at));
+            let mut first = None;
+            for (op, at) in after.chain(pending) {
+                let on_way = *first.get_or_insert(at.is_some_and(|at| way.contains(&at)));
+                match self.leaves_no_trace(*thread, &op) {
+                    true => {}
+                    false if at == Some(exchange) => return Speculates::Always,
+                    false if on_way => return Speculates::Never,
+                    false => return Speculates::Sometimes,
+                }
+            }
+            match first {
+                None if state.status == Status::Finished => Speculates::Sometimes,
+                _ => Speculates::Always,
+            }
         });
-        true
+        all.max().unwrap_or_default()
+    }
+
+    /// A thread stands at a load with which attempts begin: whether it does not go on to the exchange with some value that
+    /// has been in the word. Then everything starts again, as it would later.
+    fn is_irregular_load(&mut self, thread: ThreadId, start: &Snapshot) -> bool {
+        let State { op: Op::Access(access), at: Some(load), .. } = self.states[thread.index()] else { return false };
+        let written = self.steps[..self.made].iter().filter_map(|step| past::written(step, access.addr));
+        let values: Vec<u64> = written.chain(self.tries.inits.get(&access.addr).copied()).collect();
+        for value in values {
+            if !runtime::shared(|shared| shared.retries.is_to_be_tried(load, value)) {
+                continue;
+            }
+            let Some(next) = self.come_to(thread, value, start) else { return false };
+            let on_way = next.is_some_and(|(op, at)| {
+                self.leaves_no_trace(thread, &op) || runtime::shared(|shared| shared.retries.is_on_way(load, at))
+            });
+            if !on_way {
+                runtime::shared(|shared| shared.retries.is_sometimes(load));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A thread is about to be told the outcome of an operation with which an attempt may begin.
+    pub(super) fn may_begin_attempt(&mut self, thread: ThreadId) -> Result<(), Stop> {
+        let mut start = std::mem::take(&mut self.tries.start);
+        let irregular = self.save_thread(thread, &mut start, None) && self.is_irregular_load(thread, &start);
+        self.tries.start = start;
+        if irregular { self.starts_again(thread) } else { Ok(()) }
     }
 
     /// Whether an operation is a load, or a store to an object of the thread itself.
-    fn leaves_no_trace(&self, thread: ThreadId, op: &Op) -> bool {
+    pub(super) fn leaves_no_trace(&self, thread: ThreadId, op: &Op) -> bool {
         match op {
             Op::Access(Access { kind: AccessKind::Load, .. }) => true,
             Op::Access(Access { kind: AccessKind::Store { .. }, addr, .. }) => {
@@ -186,10 +303,14 @@ impl RustMachine {
         }
     }
 
-    /// The attempt at whose end a thread stands.
-    fn attempt(&self, thread: ThreadId) -> Option<Attempt> {
-        let (op, at) = (self.states[thread.index()].op, self.states[thread.index()].at?);
-        let exchange = runtime::shared(|shared| shared.retries.exchange(at))?;
+    /// The last attempt of a thread, at whose end it stands at something.
+    fn attempt_of(
+        &self,
+        thread: ThreadId,
+        (at, exchange): (At, Exchange),
+        stands: Option<(Op, At)>,
+        leaves: bool,
+    ) -> Option<Attempt> {
         let mut start = None;
         let mut loaded = false;
         for (n, step) in self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread) {
@@ -197,367 +318,61 @@ impl RustMachine {
                 break;
             }
             loaded |= step.at == Some(exchange.load);
-            let first = if let Then::Back(place) = exchange.then { place } else { exchange.load };
-            if loaded && step.at == Some(first) {
+            if loaded && step.at == Some(exchange.first()) {
                 start = Some(n);
                 break;
             }
         }
         let start = start?;
         let steps = self.steps[start..self.made].iter().filter(|step| step.thread == thread).copied().collect();
-        Some(Attempt { thread, exchange, op, at, start, steps })
+        Some(Attempt { thread, exchange, at, stands, leaves, start, made: self.made, steps })
     }
 
     /// Looks at the attempts that could have failed before this one.
     fn look_at_attempts(&mut self, attempt: &Attempt) -> Result<(), Stop> {
-        let past = self.past_of(attempt);
-        let key = past.key(attempt);
-        if self.tries.looked.contains(&key) {
+        if !self.may_have_failed(attempt) {
             return Ok(());
         }
-        let size = self.slots.iter().flatten().filter(|slot| slot.strand.pending().is_some());
-        let size = size.map(|slot| slot.strand.depth(slot.strand.low())).max().unwrap_or(0);
+        let Some(past) = self.past_of(attempt) else { return Ok(()) };
+        let key = self.key(attempt, &past);
+        if runtime::shared(|shared| shared.retries.looked.contains(&key)) {
+            self.keep_attempt(attempt);
+            return Ok(());
+        }
+        let size = self.deepest();
         if runtime::shared(|shared| shared.must_clear(size)) {
             return self.starts_again(attempt.thread);
         }
-        runtime::shared(|shared| shared.tries_out = true);
-        let pure = self.all_are_pure(attempt, &past);
-        runtime::shared(|shared| shared.tries_out = false);
-        self.stale = true;
+        let in_place = self.all_are_pure_in_place(attempt, &past);
+        let pure = in_place && !cfg!(test) || self.all_are_pure_again(attempt, &past);
+        let starts_again = runtime::shared(|shared| shared.restart);
+        debug_assert!(
+            pure || !in_place || starts_again,
+            "what is tried out in place is pure if it is so when all is run again"
+        );
         if runtime::shared(|shared| shared.restart) {
             return self.starts_again(attempt.thread);
         }
         if !pure {
-            runtime::shared(|shared| shared.retries.leaves_trace(attempt.at));
-            return self.starts_again(attempt.thread);
+            return self.gives_up(attempt.thread, attempt.at);
         }
-        if self.tries.looked.len() == TRIED {
-            self.tries.looked.clear();
-        }
-        self.tries.looked.insert(key);
+        // By now it is known which words are loaded elsewhere.
+        let key = self.key(attempt, &past);
+        runtime::shared(|shared| {
+            let looked = &mut shared.retries.looked;
+            if looked.len() == TRIED {
+                looked.clear();
+            }
+            looked.insert(key);
+        });
+        self.keep_attempt(attempt);
         Ok(())
     }
 
-    /// What has happened before an attempt.
-    fn past_of(&self, attempt: &Attempt) -> Past {
-        let mut told = vec![0u64; self.states.len()];
-        let mut written: FxHashMap<Addr, Vec<(u64, u64)>> = FxHashMap::default();
-        let seen = self.seen_by(attempt);
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
-            let thread = step.thread.index();
-            if step.thread == attempt.thread && n >= attempt.start {
-                continue;
-            }
-            told[thread] = mix(told[thread], step.outcome);
-            match step.op {
-                Op::Spawn { child } => told[child.index()] = mix(told[thread], child.index() as u64),
-                Op::Join { thread: other } => told[thread] = mix(told[thread], told[other.index()]),
-                Op::Access(access) => {
-                    let words = written.entry(access.addr).or_insert_with(|| self.first(access.addr));
-                    if access.reads() {
-                        let from = words.iter().rposition(|&(value, _)| value == step.outcome);
-                        told[thread] = mix(told[thread], from.map_or(1, |from| words[from].1));
-                        // What is older cannot be read by the thread any more.
-                        if step.thread == attempt.thread {
-                            words.drain(..from.unwrap_or(0));
-                        }
-                    }
-                    if let Some(value) = access.written(step.outcome) {
-                        // What comes before what the thread has seen cannot be read by it any more.
-                        if seen[n] {
-                            words.clear();
-                        }
-                        words.push((truncate(value, access.size), told[thread]));
-                    }
-                }
-                _ => {}
-            }
-        }
-        for step in &attempt.steps {
-            if let Op::Access(access) = step.op {
-                written.entry(access.addr).or_insert_with(|| self.first(access.addr));
-            }
-        }
-        if let Op::Access(access) = attempt.op {
-            written.entry(access.addr).or_insert_with(|| self.first(access.addr));
-        }
-        Past { told: told[attempt.thread.index()], written }
-    }
-
-    /// Which steps happen before an attempt because its thread has made them, or was created or joined after them. Others
-    /// may do so as well.
-    fn seen_by(&self, attempt: &Attempt) -> Vec<bool> {
-        let mut seen = vec![false; self.made];
-        // By thread, up to which step.
-        let mut clocks = vec![vec![0usize; self.states.len()]; self.states.len()];
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
-            let thread = step.thread.index();
-            if step.thread == attempt.thread && n >= attempt.start {
-                break;
-            }
-            clocks[thread][thread] = n + 1;
-            let (from, to) = match step.op {
-                Op::Spawn { child } => (thread, child.index()),
-                Op::Join { thread: other } => (other.index(), thread),
-                _ => continue,
-            };
-            let known = clocks[from].clone();
-            clocks[to].iter_mut().zip(known).for_each(|(mine, other)| *mine = (*mine).max(other));
-        }
-        let clock = &clocks[attempt.thread.index()];
-        for (n, step) in self.steps[..self.made].iter().enumerate() {
-            seen[n] = n < clock[step.thread.index()];
-        }
-        seen
-    }
-
-    /// The first value of a word, if it is known.
-    fn first(&self, addr: Addr) -> Vec<(u64, u64)> {
-        self.tries.inits.get(&addr).map(|&init| (init, 0)).into_iter().collect()
-    }
-
-    /// Tries out all attempts that could have failed before this one: one, and as long as what is left is not what there would
-    /// be without them, more of them. Whether nothing new is left after some number of them.
-    fn all_are_pure(&mut self, attempt: &Attempt, past: &Past) -> bool {
-        let Some(wanted) = self.without_failures(attempt, RustMachine::trace) else { return false };
-        let mut success = None;
-        let mut known = vec![wanted];
-        for fails in 1..=MOST_FAILS {
-            let before_these = known.len();
-            let all = self.each(attempt, past, fails, |machine, left, before| {
-                let Some(left) = left else { return false };
-                if known.contains(&left) {
-                    return true;
-                }
-                known.push(left);
-                let found = machine.succeed(attempt.thread, before);
-                // What follows is asked for only if need be: it is no execution yet.
-                let success = success.get_or_insert_with(|| machine.without_failures(attempt, RustMachine::succeed));
-                *success == Some(found)
-            });
-            if !all || known.len() == before_these {
-                return all;
-            }
-        }
-        false
-    }
-
-    /// What the attempt leads to that was made.
-    fn without_failures<T>(&mut self, attempt: &Attempt, f: fn(&mut RustMachine, ThreadId, &Before) -> T) -> Option<T> {
-        let before = self.run_again_to(attempt)?;
-        self.follow(attempt, &attempt.steps, &before)?;
-        Some(f(self, attempt.thread, &before))
-    }
-
-    /// Lets attempts fail in all ways before this one, so many each time; whether all leave something that is right.
-    fn each(
-        &mut self,
-        attempt: &Attempt,
-        past: &Past,
-        fails: usize,
-        mut is_right: impl FnMut(&mut RustMachine, Option<Trace>, &Before) -> bool,
-    ) -> bool {
-        let mut choices = Choices::default();
-        for _ in 0..MOST_ATTEMPTS {
-            choices.next = 0;
-            let Some(before) = self.run_again_to(attempt) else { return false };
-            match self.try_out(attempt, past, fails, &mut choices) {
-                Tried::Succeeds => {}
-                Tried::Unknown => return false,
-                Tried::Fails(steps) => {
-                    let left = self.follow(attempt, steps, &before);
-                    if !is_right(self, left, &before) {
-                        return false;
-                    }
-                }
-            }
-            if !choices.advance() {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Lets a thread make the steps of the attempt that was made; what that has left, if it makes them.
-    fn follow(&mut self, attempt: &Attempt, steps: &[Step], before: &Before) -> Option<Trace> {
-        let thread = attempt.thread;
-        for step in steps {
-            let (op, at) = self.stands_at(thread)?;
-            let same = op == step.op && Some(at) == step.at;
-            if !same && !loads_elsewhere(attempt, &op, step.outcome) {
-                return None;
-            }
-            self.tell(thread, step.outcome);
-        }
-        self.stands_at(thread).filter(|&(op, at)| op == attempt.op && at == attempt.at)?;
-        Some(self.trace(thread, before))
-    }
-
-    /// Lets the exchange succeed that a thread stands at: where the thread comes to, and what there is then.
-    fn succeed(&mut self, thread: ThreadId, before: &Before) -> (u64, Option<(Op, At)>, Trace) {
-        let Some((Op::Access(Access { kind: AccessKind::Cas { expected, .. }, size, .. }), _)) = self.stands_at(thread)
-        else {
-            unreachable!("an attempt ends with an exchange")
-        };
-        let came = self.tell(thread, truncate(expected, size));
-        (came, self.stands_at(thread), self.trace(thread, before))
-    }
-
-    /// Lets attempts fail, so many, before the one that was made.
-    fn try_out<'a>(&mut self, attempt: &'a Attempt, past: &Past, fails: usize, choices: &mut Choices) -> Tried<'a> {
-        let thread = attempt.thread;
-        let mut stored: FxHashMap<Addr, u64> = FxHashMap::default();
-        let (mut failed, mut came) = (0, 0);
-        for _ in 0..LONGEST {
-            let Some((op, at)) = self.stands_at(thread) else {
-                // It has ended, without an exchange; or it has gone wrong.
-                return if came == ENDED { Tried::Succeeds } else { Tried::Unknown };
-            };
-            let Op::Access(access) = op else { return Tried::Succeeds };
-            let outcome = match access.kind {
-                AccessKind::Cas { expected, .. } if at == attempt.at && access.confirms => {
-                    let expected = truncate(expected, access.size);
-                    failed += 1;
-                    let goes_on = attempt.exchange.then == Then::GoesOn;
-                    let found = match goes_on && failed == fails {
-                        true => Some(attempt.steps[0].outcome).filter(|&found| found != expected),
-                        false => choices.choose(&self.values(past, access.addr, Some(expected))),
-                    };
-                    let Some(found) = found else { return Tried::Succeeds };
-                    if goes_on {
-                        opens(attempt, found);
-                    }
-                    found
-                }
-                AccessKind::Load => {
-                    if !self.may_look(attempt, &access, at) {
-                        return Tried::Unknown;
-                    }
-                    let own = stored.get(&access.addr).copied();
-                    let value = own.or_else(|| choices.choose(&self.values(past, access.addr, None)));
-                    let Some(value) = value else { return Tried::Unknown };
-                    if failed > 0 {
-                        loads_elsewhere(attempt, &op, value);
-                    }
-                    value
-                }
-                AccessKind::Store { value } if self.leaves_no_trace(thread, &op) => {
-                    stored.insert(access.addr, truncate(value, access.size));
-                    0
-                }
-                // It comes to something else, as an attempt that is explored does.
-                _ => return Tried::Succeeds,
-            };
-            came = self.tell(thread, outcome);
-            if failed == fails {
-                if !stored.keys().all(|&addr| attempt.overwrites(addr)) {
-                    return Tried::Unknown;
-                }
-                let first = usize::from(attempt.exchange.then == Then::GoesOn);
-                return Tried::Fails(&attempt.steps[first..]);
-            }
-        }
-        Tried::Unknown
-    }
-
-    /// Whether an attempt may load this on its way: the load that it begins with, its own objects, or what nobody frees.
-    fn may_look(&self, attempt: &Attempt, access: &Access, at: At) -> bool {
-        let own = runtime::shared(|shared| shared.places.is_of(access.addr, attempt.thread));
-        if own || at == attempt.exchange.load {
-            return true;
-        }
-        runtime::shared(|shared| {
-            if let Some(block) = shared.places.block_of(access.addr) {
-                shared.retries.looks_into(block, attempt.at);
-            }
-        });
-        access.order.is_atomic()
-    }
-
-    /// The values that a thread may find in a word, but one.
-    fn values(&self, past: &Past, addr: Addr, except: Option<u64>) -> Vec<u64> {
-        let known = past.written.get(&addr).cloned().unwrap_or_else(|| self.first(addr));
-        let mut values: Vec<u64> = known.iter().map(|&(value, _)| value).collect();
-        values.retain(|&value| Some(value) != except);
-        values.sort_unstable();
-        values.dedup();
-        values
-    }
-
-    /// Runs everything again but an attempt; what memory then looks like.
-    fn run_again_to(&mut self, attempt: &Attempt) -> Option<Before> {
-        let others = |(n, step): &(usize, &Step)| step.thread != attempt.thread || *n < attempt.start;
-        let steps: Vec<Step> =
-            self.steps[..self.made].iter().enumerate().filter(others).map(|(_, step)| *step).collect();
-        let made = std::mem::replace(&mut self.made, steps.len());
-        let kept = std::mem::replace(&mut self.steps, steps);
-        let again = self.run_again();
-        self.steps = kept;
-        self.made = made;
-        again.ok()?;
-        self.stands_at(attempt.thread).filter(|(op, _)| *op == attempt.steps[0].op)?;
-        let blocks = runtime::shared(|shared| shared.blocks.contents());
-        Some(Before { blocks, stacks: self.other_stacks(attempt.thread) })
-    }
-
-    /// The stacks of all threads but one.
-    fn other_stacks(&self, thread: ThreadId) -> Vec<Vec<u64>> {
-        let others = self.slots.iter().enumerate().filter(|(n, _)| *n != thread.index());
-        let strands = others.filter_map(|(_, slot)| slot.as_ref().map(|slot| &slot.strand));
-        strands.filter(|strand| strand.pending().is_some()).map(|strand| strand.image(strand.low(), &(0..0))).collect()
-    }
-
-    /// What a thread that is tried out stands at.
-    fn stands_at(&self, thread: ThreadId) -> Option<(Op, At)> {
-        let slot = self.slots.get(thread.index())?.as_ref()?;
-        slot.strand.pending().map(|&Pending { op, at }| (op, at))
-    }
-
-    /// Tells a thread that is tried out the outcome of the operation that it stands at. A number for what it comes to.
-    fn tell(&mut self, thread: ThreadId, outcome: Outcome) -> u64 {
-        let Some(slot) = &mut self.slots[thread.index()] else { return 0 };
-        runtime::repeats(false);
-        let mut came = self.pool.resume(&mut slot.strand, outcome);
-        for _ in 0..LONGEST {
-            let Came::To(Yielded::Yields { .. }) = came else { break };
-            came = self.pool.resume(&mut slot.strand, 0);
-        }
-        let what = match &came {
-            Came::Op => 1,
-            Came::To(_) => 2,
-            Came::End => ENDED,
-            Came::Panic(panic) => {
-                let mut hasher = FxHasher::default();
-                panic.0.hash(&mut hasher);
-                hasher.finish()
-            }
-        };
-        runtime::take_panic();
-        runtime::take_aside();
-        runtime::take_updating();
-        runtime::shared(|shared| shared.met.clear());
-        what
-    }
-
-    /// What a thread that is tried out has left since memory looked like that.
-    fn trace(&mut self, thread: ThreadId, before: &Before) -> Trace {
-        let engine = self.pool.engine(runtime::shared(|shared| shared.top));
-        let mut hasher = FxHasher::default();
-        let strand = self.slots[thread.index()].as_ref().map(|slot| &slot.strand);
-        let strand = strand.filter(|strand| strand.pending().is_some());
-        let image = strand.map_or_else(Vec::new, |strand| strand.image(strand.low(), &engine));
-        runtime::shared(|shared| image.iter().for_each(|&word| hasher.write_u64(shared.known_as(word))));
-        let others = self.other_stacks(thread);
-        runtime::shared(|shared| {
-            for (n, (now, before)) in others.iter().zip(&before.stacks).enumerate() {
-                for (m, (&now, &before)) in now.iter().zip(before).enumerate() {
-                    if now != before {
-                        (n, m, shared.known_as(now)).hash(&mut hasher);
-                    }
-                }
-            }
-            Trace { stack: hasher.finish(), memory: shared.changes(&before.blocks) }
-        })
+    /// How much is in use of the stack that is deepest.
+    fn deepest(&self) -> usize {
+        let waiting = self.slots.iter().flatten().filter(|slot| slot.strand.pending().is_some());
+        waiting.map(|slot| slot.strand.depth(slot.strand.low())).max().unwrap_or(0)
     }
 
     /// Whether a load with which an attempt may begin does so with a value: the thread then comes to something that is on
@@ -582,77 +397,13 @@ impl RustMachine {
 
     /// Where a thread would perform its next operation if it were told an outcome.
     fn next_place_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<At> {
+        if let Some(found) = self.comes_to_if(thread, outcome) {
+            return found.map(|(_, at)| at);
+        }
         self.mark();
         let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
         let next = self.state(thread).at.filter(|_| goes_on);
         self.undo();
         next
-    }
-}
-
-/// What a thread is about to be told begins an attempt that its exchange confirms.
-fn opens(attempt: &Attempt, value: u64) {
-    let Op::Access(access) = attempt.op else { return };
-    runtime::shared(|shared| {
-        shared.per_thread(attempt.thread).open = shared.retries.goes_on_with(&access, attempt.at, value);
-    });
-}
-
-/// If a thread that is tried out stands at the load of its attempt, but elsewhere, it begins one.
-fn loads_elsewhere(attempt: &Attempt, op: &Op, value: u64) -> bool {
-    let Op::Access(load) = attempt.steps[0].op else { return false };
-    let begins = attempt.exchange.then == Then::LoadsElsewhere && is_same_load(op, &load);
-    if begins {
-        opens(attempt, value);
-    }
-    begins
-}
-
-impl Past {
-    /// A number for all that attempts which could have failed depend on.
-    fn key(&self, attempt: &Attempt) -> u64 {
-        let mut hasher = FxHasher::default();
-        attempt.at.hash(&mut hasher);
-        hasher.write_usize(attempt.thread.index());
-        hasher.write_u64(self.told);
-        let ops = attempt.steps.iter().map(|step| (step.op, Some(step.outcome))).chain([(attempt.op, None)]);
-        for (op, outcome) in ops {
-            let Op::Access(access) = op else { continue };
-            (access.addr, outcome).hash(&mut hasher);
-            self.written.get(&access.addr).hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-}
-
-/// Which of several values were chosen, in the order in which that was asked.
-#[derive(Default)]
-struct Choices {
-    taken: Vec<(usize, usize)>,
-    next: usize,
-}
-
-impl Choices {
-    /// One of some values; none if there is none.
-    fn choose(&mut self, values: &[u64]) -> Option<u64> {
-        if self.next == self.taken.len() {
-            self.taken.push((0, values.len()));
-        }
-        let (taken, _) = self.taken[self.next];
-        self.next += 1;
-        values.get(taken).copied()
-    }
-
-    /// Goes on to the next choice; whether there is one.
-    fn advance(&mut self) -> bool {
-        self.taken.truncate(self.next);
-        while let Some((taken, count)) = self.taken.last_mut() {
-            *taken += 1;
-            if *taken < *count {
-                return true;
-            }
-            self.taken.pop();
-        }
-        false
     }
 }

@@ -1,0 +1,103 @@
+//! Attempts that could have failed and are not seen where an exchange is made.
+//!
+//! **Leaving.** With some values a loop ends without an exchange: the stack is empty. Attempts may have failed before that, and
+//! what they have left (how many there were, for instance) goes on with the thread. So when a load that an attempt may begin
+//! with has found such a value, the attempts that could have failed before are tried out as well: the thread must come to the
+//! same operation, or end, in the same state.
+//!
+//! **Writing.** An attempt that fails may load a word that the one which was made does not load: which words these are depends
+//! on what it has found. What others write to such a word *later* it could have found as well, if it had failed later; and
+//! since nobody in the execution has read the word, the engine has no read to revisit. So the attempt is looked at again
+//! whenever such a word is written. Take an execution G with an attempt that fails, and is the first that is not treated
+//! right; then G without it is explored up to there, whoever writes what the attempt loads writes it there too, and when
+//! that is done, the attempt is looked at with all that it could have loaded.
+
+use super::{Attempt, RustMachine};
+use crate::machine::past::{self, Past, Written};
+use crate::runtime::{self, At};
+use crate::virtual_address::may_be_virtual;
+use rustc_hash::FxHasher;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId};
+use std::hash::{Hash, Hasher};
+
+impl RustMachine {
+    /// A thread has made a step and does not stand at an exchange that ends an attempt: if it was a load with which attempts
+    /// begin, then it has left the loop, and attempts may have failed before that.
+    pub(super) fn look_at_leaving(&mut self, thread: ThreadId, made: &Op, at: At) -> Result<(), Stop> {
+        let begins = matches!(made, Op::Access(Access { kind: AccessKind::Load, speculative: Some(_), .. }));
+        if !begins || runtime::shared(|shared| shared.per_thread(thread).open.is_some()) {
+            return Ok(());
+        }
+        let state = &self.states[thread.index()];
+        let stands = self.stands_at(thread).and(state.at.map(|at| (state.op, at)));
+        for exchange in runtime::shared(|shared| shared.retries.exchanges_after(at)) {
+            match self.attempt_of(thread, exchange, stands, true) {
+                Some(attempt) => self.look_at_attempts(&attempt)?,
+                None => self.gives_up(thread, exchange.0)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Somebody has made a step: if it has written what an attempt that has failed could have loaded, such attempts are looked
+    /// at again.
+    pub(super) fn look_again(&mut self, made: &Op, outcome: Outcome) -> Result<(), Stop> {
+        let Op::Access(access) = made else { return Ok(()) };
+        if !self.tries.elsewhere.contains(&access.addr) || access.written(outcome).is_none() {
+            return Ok(());
+        }
+        for n in 0..self.tries.attempts.len() {
+            let attempt = self.tries.attempts[n].clone();
+            if runtime::shared(|shared| shared.retries.exchange(attempt.at)).is_some() {
+                self.look_at_attempts(&attempt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps an attempt that was looked at, if it may have to be looked at again.
+    pub(super) fn keep_attempt(&mut self, attempt: &Attempt) {
+        if attempt.made == self.made && !self.tries.elsewhere.is_empty() {
+            self.tries.attempts.push(attempt.clone());
+        }
+    }
+
+    /// Steps have been taken back: so many are left.
+    pub(in crate::machine) fn forget_attempts(&mut self, made: usize) {
+        let attempts = &mut self.tries.attempts;
+        while attempts.last().is_some_and(|attempt| attempt.made > made) {
+            attempts.pop();
+        }
+    }
+
+    /// A number for all that attempts which could have failed before this one depend on.
+    pub(super) fn key(&self, attempt: &Attempt, past: &Past) -> u64 {
+        let mut hasher = FxHasher::default();
+        hasher.write_u64(past.key(attempt));
+        for &addr in self.tries.elsewhere.iter().filter(|&&addr| !attempt.accesses(addr)) {
+            (addr, self.written_elsewhere(attempt, past, addr)).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// An attempt that fails loads a word on its way. Whether it may be told all that it could find there: a pointer to
+    /// something that is not there yet where the attempt begins must not be followed.
+    pub(in crate::machine) fn may_find(&mut self, attempt: &Attempt, past: &Past, addr: Addr) -> bool {
+        if attempt.accesses(addr) {
+            return true;
+        }
+        self.tries.elsewhere.insert(addr);
+        let is_there = |value: u64| !may_be_virtual(value) || runtime::shared(|shared| shared.real_of(value)) != value;
+        self.written_elsewhere(attempt, past, addr).iter().all(|&(value, _)| is_there(value))
+    }
+
+    /// What was written up to now to a word that the attempt itself does not use: what the thread could find there before the
+    /// attempt, and what came later.
+    pub(in crate::machine) fn written_elsewhere(&self, attempt: &Attempt, past: &Past, addr: Addr) -> Written {
+        let mut words = self.written(attempt, past, addr);
+        let later = self.steps[attempt.made..self.made].iter().filter(|step| step.thread != attempt.thread);
+        words.extend(later.filter_map(|step| past::written(step, addr)).map(|value| (value, 0)));
+        words
+    }
+}

@@ -1,0 +1,175 @@
+//! A thread that is told something to see what it does, and is then put back to where it was.
+//!
+//! A closure cannot be run backwards, but what a suspended thread is can be copied: its stack, registers included, and the
+//! memory that it can write to. Put back to where it was copied from, it is the thread as it was before, pointers and all.
+//! That costs a hundredth of running everything again up to there.
+//!
+//! A thread that runs from one operation to the next can change
+//!
+//! - its own stack, and those of others, to which it may have references;
+//! - the blocks that the model has allocated, and copies of what is in statics: they are copied;
+//! - which blocks there are. What it frees is not given back during a run anyway (`blocks.rs`), so it is still there. What
+//!   it has allocated is given back when the run is over;
+//! - what objects are known by (`places.rs`);
+//! - what the library keeps for it: counts are put back. For all else there is a number: if that has changed, the thread
+//!   cannot be put back, and everything is run again (from then on the run is *stale*).
+//!
+//! Nothing else may matter: what a thread does must not depend on `std`'s statics and thread-local variables.
+
+use super::RustMachine;
+use crate::coroutine::{Came, SavedStrand};
+use crate::runtime::{self, At, Pending, Yielded};
+use crate::shared::SavedShared;
+use rustc_hash::FxHasher;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Op, Outcome, ThreadId};
+use std::hash::{Hash, Hasher};
+
+/// Models with more bytes of memory are run again instead.
+const MOST: usize = 1 << 16;
+
+/// A run at some point, as far as a thread can change it before its next operation.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    /// Which thread, and how many steps had been made; none if there is no snapshot.
+    of: Option<(ThreadId, usize)>,
+    strand: SavedStrand,
+    /// The stacks of all other threads that are suspended.
+    others: Vec<(usize, Vec<u64>)>,
+    shared: SavedShared,
+}
+
+impl Snapshot {
+    /// Whether it is one of a thread after so many steps.
+    pub fn is_of(&self, thread: ThreadId, made: usize) -> bool {
+        self.of == Some((thread, made))
+    }
+}
+
+impl RustMachine {
+    /// Keeps a thread that stands at an operation; whether that is possible. It can be put back after it was put back to what
+    /// it was `before`.
+    pub(super) fn save_thread(&mut self, thread: ThreadId, snapshot: &mut Snapshot, before: Option<&Snapshot>) -> bool {
+        snapshot.of = None;
+        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
+        let Some(slot) = slot.filter(|slot| slot.strand.pending().is_some()) else { return false };
+        if runtime::shared(|shared| shared.blocks.size() > MOST) {
+            return false;
+        }
+        slot.strand.save(&self.pool, &mut snapshot.strand);
+        let others = self.slots.iter().enumerate().filter(|(n, _)| *n != thread.index());
+        let mut count = 0;
+        for (n, stack) in others.filter_map(|(n, slot)| slot.as_ref().map(|slot| (n, slot.strand.at_rest()))) {
+            if snapshot.others.len() == count {
+                snapshot.others.push((0, Vec::new()));
+            }
+            let (of, words) = &mut snapshot.others[count];
+            *of = n;
+            words.clear();
+            words.extend_from_slice(stack);
+            count += 1;
+        }
+        snapshot.others.truncate(count);
+        runtime::shared(|shared| shared.save(thread, &mut snapshot.shared, before.map(|before| &before.shared)));
+        snapshot.of = Some((thread, self.made));
+        true
+    }
+
+    /// Puts a thread back; whether that is possible.
+    pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
+        let Some((thread, _)) = snapshot.of else { return false };
+        if !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
+            return false;
+        }
+        for (n, words) in &snapshot.others {
+            let strand = self.slots[*n].as_mut().map(|slot| &mut slot.strand);
+            if let Some(strand) = strand.filter(|strand| strand.at_rest() != words.as_slice()) {
+                strand.put_words_back(words);
+            }
+        }
+        self.slots[thread.index()].as_mut().is_some_and(|slot| slot.strand.put_back(&snapshot.strand))
+    }
+
+    /// Numbers for what a thread has changed since a snapshot: on stacks, and elsewhere.
+    pub(super) fn differences(&self, snapshot: &Snapshot) -> (u64, u64) {
+        let mut hasher = FxHasher::default();
+        let thread = snapshot.of.map_or(0, |(thread, _)| thread.index());
+        let engine = self.pool.engine(runtime::shared(|shared| shared.top));
+        let strand = self.slots.get(thread).and_then(Option::as_ref).map(|slot| &slot.strand);
+        if let Some(strand) = strand.filter(|strand| strand.pending().is_some()) {
+            hasher.write_usize(strand.low());
+            strand.differences(&snapshot.strand, &engine, |depth, word| (depth, word).hash(&mut hasher));
+        }
+        for (n, words) in &snapshot.others {
+            let now = self.slots[*n].as_ref().map_or(&[][..], |slot| slot.strand.at_rest());
+            if now != words.as_slice() {
+                (n, now).hash(&mut hasher);
+            }
+        }
+        (hasher.finish(), runtime::shared(|shared| shared.differences(&snapshot.shared, ThreadId::new(thread))))
+    }
+
+    /// The operation that a thread comes to first if it is told an outcome, if it comes to one. None if that cannot be seen
+    /// in this way.
+    pub(super) fn comes_to_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Option<(Op, At)>> {
+        if self.stale && self.run_again().is_err() {
+            return None;
+        }
+        let mut snapshot = std::mem::take(&mut self.tries.here);
+        let found =
+            self.save_thread(thread, &mut snapshot, None).then(|| self.come_to(thread, outcome, &snapshot)).flatten();
+        self.tries.here = snapshot;
+        found
+    }
+
+    /// The same for a thread of which there is a snapshot.
+    pub(super) fn come_to(
+        &mut self,
+        thread: ThreadId,
+        outcome: Outcome,
+        snapshot: &Snapshot,
+    ) -> Option<Option<(Op, At)>> {
+        self.starts_trial();
+        let slot = self.slots[thread.index()].as_mut()?;
+        runtime::repeats(false);
+        let came = self.pool.resume(&mut slot.strand, outcome);
+        cannot_be_put_back(&came);
+        let found = match came {
+            Came::Op if !runtime::take_aside() => slot.strand.pending().map(|&Pending { op, at }| Some((op, at))),
+            Came::End => Some(None),
+            _ => None,
+        };
+        self.ends_trial();
+        self.stale = !self.put_thread_back(snapshot);
+        found.filter(|_| !self.stale && !runtime::shared(|shared| shared.restart))
+    }
+
+    /// Threads that run from now on are put back.
+    pub(super) fn starts_trial(&mut self) {
+        self.pool.keeps = true;
+        self.ahead = None;
+        runtime::shared(|shared| {
+            shared.tries_out = true;
+            shared.blocks.tries_out = true;
+        });
+    }
+
+    /// The last of them has come to its end.
+    pub(super) fn ends_trial(&mut self) {
+        self.pool.keeps = false;
+        runtime::take_panic();
+        runtime::take_aside();
+        runtime::take_updating();
+        runtime::shared(|shared| {
+            shared.tries_out = false;
+            shared.blocks.tries_out = false;
+        });
+    }
+}
+
+/// If a thread has been stopped, it has handed over what says why: that is not its own any more.
+pub(super) fn cannot_be_put_back(came: &Came) {
+    if let Came::To(Yielded::Stop(_)) = came {
+        runtime::shared(|shared| shared.blocks.freed_other = true);
+    }
+}

@@ -1,0 +1,228 @@
+//! Random programs with loops that wait and loops that try an exchange again, in all variations that could leave a trace of an
+//! iteration. What is left out for them must not be missed: the same outcomes are found
+//!
+//! - if every attempt that fails is explored;
+//! - if loops that wait look once, and assume that they see what they wait for;
+//! - by the trace engine, under sequential consistency, which knows nothing of attempts.
+//!
+//! More of them are tried with `FROM`, the first seed, and `COUNT`, how many there are of each family.
+
+mod interpreter;
+mod program;
+/// What the interpreter is made of.
+mod world {
+    pub use selvedge::model::is_tried_out;
+    pub use selvedge::{assume, hint, sync, thread};
+    use std::cell::Cell;
+
+    selvedge::thread_local! {
+        static LOCAL: Cell<usize> = Cell::new(0);
+    }
+
+    /// Sets a variable of the thread, or reads it.
+    pub fn local(value: Option<usize>) -> usize {
+        LOCAL.with(|local| {
+            local.set(value.unwrap_or(local.get()));
+            local.get()
+        })
+    }
+}
+
+use interpreter::{Outcome, Outcomes};
+use program::{Act, Family, Program, Random, generate};
+use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+const FAMILIES: [Family; 3] = [Family::Retries, Family::Spins, Family::All];
+const MODELS: [MemoryModel; 4] = [MemoryModel::Rc11, MemoryModel::Sc, MemoryModel::Tso, MemoryModel::Ra];
+
+/// Programs with more executions are not compared.
+const MOST: usize = 2000;
+
+/// How a program is explored.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    engine: Engine,
+    model: MemoryModel,
+    one_by_one: bool,
+    looks_once: bool,
+    spurious: bool,
+}
+
+impl How {
+    /// As models are, but for what fails for no reason.
+    fn usual(model: MemoryModel) -> How {
+        How { engine: Engine::Graph, model, one_by_one: false, looks_once: false, spurious: false }
+    }
+
+    fn builder(self) -> Builder {
+        let mut builder = Builder::new();
+        builder.engine = self.engine;
+        builder.memory_model = self.model;
+        builder.attempts_one_by_one = self.one_by_one;
+        builder.spurious = self.spurious;
+        builder.max_branches = 200;
+        builder.max_permutations = Some(MOST);
+        builder
+    }
+}
+
+/// What a program comes to.
+struct Explored {
+    outcomes: BTreeSet<Outcome>,
+    stats: Stats,
+}
+
+impl Explored {
+    /// Whether nothing was left out.
+    fn is_whole(&self) -> bool {
+        self.stats.not_covered.iter().all(|what| what.contains("for no reason"))
+    }
+
+    fn is_good(&self) -> bool {
+        self.is_whole() && self.stats.failure.is_none()
+    }
+
+    fn executions(&self) -> u64 {
+        self.stats.complete + self.stats.blocked
+    }
+
+    /// How it differs from what was expected, if it may be compared.
+    fn differs(&self, expected: &Explored) -> Option<String> {
+        if !self.is_whole() || !expected.is_whole() {
+            return None;
+        }
+        let (found, wanted) = (&self.stats.failure, &expected.stats.failure);
+        if found.is_some() != wanted.is_some() {
+            return Some(format!("failures: {found:?}, expected {wanted:?}"));
+        }
+        if found.is_some() || self.outcomes == expected.outcomes {
+            return None;
+        }
+        let lost: Vec<_> = expected.outcomes.difference(&self.outcomes).collect();
+        let more: Vec<_> = self.outcomes.difference(&expected.outcomes).collect();
+        Some(format!("lost {lost:?}, more {more:?}, {:?}", self.stats.notes))
+    }
+}
+
+fn explore(program: &Arc<Program>, how: How) -> Explored {
+    let outcomes = Outcomes::default();
+    let (program, noted) = (Arc::clone(program), Arc::clone(&outcomes));
+    let stats = how.builder().explore(move || interpreter::run(&program, &noted, how.looks_once));
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
+    Explored { outcomes, stats }
+}
+
+/// Explores a program in all ways: what is wrong, and whether there were fewer executions than there are attempts.
+fn check(program: &Arc<Program>, usual: How) -> Result<bool, String> {
+    let found = explore(program, usual);
+    let expected = explore(program, How { one_by_one: true, ..usual });
+    if let Some(what) = found.differs(&expected) {
+        return Err(format!("than one by one: {what}"));
+    }
+    if found.is_good() && program.threads.iter().flatten().any(|act| matches!(act, Act::Spin(_))) {
+        let expected = explore(program, How { one_by_one: true, looks_once: true, ..usual });
+        if expected.is_good()
+            && let Some(what) = found.differs(&expected)
+        {
+            return Err(format!("than with one look: {what}"));
+        }
+    }
+    if usual.model == MemoryModel::Sc {
+        let expected = explore(program, How { engine: Engine::Trace, ..usual });
+        if let Some(what) = found.differs(&expected) {
+            return Err(format!("than the trace engine: {what}"));
+        }
+    }
+    Ok(found.is_good() && found.executions() < expected.executions())
+}
+
+/// Takes away what is not needed for a program to be wrong.
+fn shrink(mut program: Program, how: How) -> Program {
+    let without = |program: &Program, thread: usize, n: usize| {
+        let mut smaller = program.clone();
+        smaller.threads[thread].remove(n);
+        smaller
+    };
+    loop {
+        let acts = program.threads.iter().enumerate().flat_map(|(n, acts)| (0..acts.len()).map(move |m| (n, m)));
+        let smaller = acts.map(|(thread, n)| without(&program, thread, n));
+        match smaller.into_iter().find(|smaller| check(&Arc::new(smaller.clone()), how).is_err()) {
+            Some(smaller) => program = smaller,
+            None => return program,
+        }
+    }
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+fn seeds(count: u64) -> impl Iterator<Item = (Family, u64)> {
+    let (from, count) = (number("FROM", 0), number("COUNT", count));
+    FAMILIES.into_iter().flat_map(move |family| (from..from + count).map(move |seed| (family, seed)))
+}
+
+/// Whether the compiler leaves no values on the stack that do not matter (`machine/awaits.rs`).
+fn is_optimised() -> bool {
+    !std::env::current_exe().expect("the program has a name").iter().any(|part| part == "debug")
+}
+
+#[test]
+fn random_programs_have_all_their_outcomes() {
+    let (mut compared, mut fewer) = (0, 0);
+    for (family, seed) in seeds(70) {
+        let program = Arc::new(generate(family, seed));
+        let model = MODELS[(seed % 4) as usize];
+        let how = How { spurious: seed % 8 >= 6, ..How::usual(model) };
+        match check(&program, how) {
+            Ok(is_fewer) => fewer += u32::from(is_fewer),
+            Err(what) => {
+                let small = shrink((*program).clone(), how);
+                let why = check(&Arc::new(small.clone()), how);
+                panic!("{family:?} {seed} {how:?} differs: {what}\nor shorter: {small:#?}\n{why:?}");
+            }
+        }
+        compared += 1;
+    }
+    assert!(compared < 200 || !is_optimised() || fewer > compared / 40, "{fewer} of {compared}");
+}
+
+/// Explores a program that must not end with an outcome; an execution that is in a file is run first.
+fn forbid(program: &Arc<Program>, model: MemoryModel, outcome: &Outcome, file: &Path) -> String {
+    let (program, outcome) = (Arc::clone(program), outcome.clone());
+    let mut builder = How::usual(model).builder();
+    builder.checkpoint_file = Some(file.to_owned());
+    let stats = builder.explore(move || {
+        let outcomes = Outcomes::default();
+        interpreter::run(&program, &outcomes, false);
+        assert!(!outcomes.lock().unwrap().contains(&outcome), "the outcome is found");
+    });
+    stats.failure.unwrap_or_default()
+}
+
+#[test]
+fn any_outcome_is_reported_if_it_is_wrong_and_is_run_again() {
+    let file = std::env::temp_dir().join(format!("selvedge-loops-{}", std::process::id()));
+    let mut found = 0;
+    for (family, seed) in seeds(50) {
+        let program = Arc::new(generate(family, seed));
+        let model = MODELS[(seed % 4) as usize];
+        let all = explore(&program, How { one_by_one: true, ..How::usual(model) });
+        if !all.is_good() {
+            continue;
+        }
+        let outcomes: Vec<&Outcome> = all.outcomes.iter().collect();
+        let outcome = Random(seed).of(&outcomes);
+        for says in ["the outcome is found", "which was run again"] {
+            let failure = forbid(&program, model, outcome, &file);
+            let is_it = failure.contains("the outcome is found") && failure.contains(says);
+            assert!(is_it, "{family:?} {seed} {model:?}: {outcome:?} {says}\n{program:#?}\n{failure}");
+        }
+        std::fs::remove_file(&file).expect("an execution that fails is written");
+        found += 1;
+    }
+    assert!(found > 20, "{found}");
+}
