@@ -4,7 +4,11 @@
  * the next one. What was claimed is counted again when it is done, by a fetch-and-add whose result is not used. Who wants
  * a cell that was claimed before waits until all claims of the other kind are done. (After the queue of the Relacy and
  * CDSChecker suites.) With -DBUG it waits only until as many are done as had been claimed, as the original does: but these
- * can be others, and the cell is used too early. */
+ * can be others, and the cell is used too early.
+ *
+ * The price is a livelock once there are more producers than cells (P > SIZE): a consumer has claimed a cell and waits until
+ * all claims to write are done, the producer of the last one among them, and that waits until the consumer is done. With
+ * -DSPIN it is reported, under every model. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -37,8 +37,8 @@ pub fn run(args: &[String]) -> Outcome {
 }
 
 /// The Rust library in programs that have an allocator of their own.
-const OTHER_ALLOCATORS: [&str; 7] =
-    ["-p", "selvedge", "--no-default-features", "--test", "own_allocator", "--test", "no_allocator"];
+const OTHER_ALLOCATORS: [&str; 8] =
+    ["-p", "selvedge", "--features", "own-allocator", "--test", "own_allocator", "--test", "no_allocator"];
 
 /// Runs some tests; whether they have passed.
 fn tests(which: &[&str], args: &[String], counts: &mut Counts) -> Result<bool, String> {

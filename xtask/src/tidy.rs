@@ -47,6 +47,8 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/sync/once.rs", "what is made once is reached through a pointer"),
     ("crates/selvedge/src/sync/rwlock.rs", "what a lock protects is reached through a pointer"),
     ("crates/selvedge/tests/beyond.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/tests/cells.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/tests/nondeterministic.rs", "a model that looks at what it must not"),
     ("crates/selvedge/tests/robust.rs", "models of code that is unsafe by nature"),
     ("crates/loom/tests/everything.rs", "uses all that loom exports, some of which is unsafe"),
     ("crates/selvedge/src/sync/atomic/int.rs", "`unsync_load` is an unsafe function in loom"),

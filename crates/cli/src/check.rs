@@ -96,6 +96,9 @@ fn decide(args: &CheckArgs, question: &mut Question, module: &Module, engine: En
     question.reductions = reductions_in_force(args);
     engine.put_into(question, args.search.algorithm);
     question.assumptions = assumptions::of(module, &question.options, engine);
+    if engine == Engine::Trace && args.search.jobs > 1 {
+        question.assumptions.push("--jobs has no effect: the trace engine, which runs here, has one job".to_owned());
+    }
 }
 
 /// A machine that runs a program which was prepared.
@@ -112,18 +115,28 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
     line.stage("exploring");
     let (start, cpu_start) = (Instant::now(), cpu_time());
     let mut explored = bug::catch(|| explore(args, &prepared, interrupt.clone(), &mut line));
-    if let Ok(Ok(Exploration { unsupported: Some(why), .. })) = &explored
+    if let Ok(Ok(Exploration { unsupported: Some(why), violations, .. })) = &explored
+        && violations.is_empty()
         && Engine::asked_for(&args.search).is_ok_and(|asked| asked.is_none())
         && prepared.engine != Engine::Trace
     {
-        let why = format!("weak memory: not {} because of {}", prepared.engine.model(), why.feature);
+        let why = format!("weak memory: not {} because of {} at {}", prepared.engine.model(), why.feature, why.place);
+        let asked = (prepared.engine, prepared.question.clone());
         prepared.engine = Engine::Trace;
         decide(args, &mut prepared.question, &prepared.module, Engine::Trace);
         prepared.question.assumptions.push(why);
-        explored = bug::catch(|| explore(args, &prepared, interrupt, &mut line));
+        let instead = bug::catch(|| explore(args, &prepared, interrupt, &mut line));
+        if let Ok(Ok(Exploration { unsupported: Some(_), violations, .. })) = &instead
+            && violations.is_empty()
+        {
+            // Nobody can explore it, and then the first answer is the better one.
+            (prepared.engine, prepared.question) = asked;
+        } else {
+            explored = instead;
+        }
     }
     let seconds = start.elapsed().as_secs_f64();
-    let cpu_seconds = cpu_time().zip(cpu_start).map(|(end, start)| end - start);
+    let cpu_seconds = Some(cpu_time() - cpu_start);
     line.clear();
     let Prepared { question, module, load_seconds, .. } = prepared;
     let exploration = match explored.unwrap_or_else(|_| Err(Failure::bug())) {
@@ -134,11 +147,10 @@ fn examine(args: &CheckArgs, interrupt: Arc<AtomicBool>) -> Result<Verdict, (Box
     Ok(Verdict { shown, seconds, cpu_seconds, load_seconds, ..Verdict::new(question, exploration) })
 }
 
-/// The time that the processor has spent on this thread, in seconds, if the system says.
-fn cpu_time() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
-    Some(nanoseconds / 1e9)
+/// The time that processors have spent on this process so far, on all its threads, in seconds.
+fn cpu_time() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The most memory that this process has used, if the system says.

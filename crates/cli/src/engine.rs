@@ -120,6 +120,9 @@ impl Engine {
                     .then(|| selvedge_graph::estimate(make(), &options, FIRST_LOOK))
                     .flatten()
                     .map_or(0.0, |estimate| estimate.complete + estimate.blocked);
+                if expected > 0.0 {
+                    line.is_estimated();
+                }
                 let mut update = |progress: &Progress| {
                     let done = (progress.complete + progress.blocked) as f64;
                     // It is an estimate: there may be more in the end.

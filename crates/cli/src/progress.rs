@@ -1,4 +1,5 @@
-//! The progress line: executions, rate, elapsed time, depth, and an estimate of what is left.
+//! The progress line: a bar where a part of the whole is known, executions, rate, elapsed time, depth, and an estimate of what
+//! is left.
 //!
 //! It is drawn on standard error, and only if that is a terminal.
 
@@ -18,7 +19,12 @@ pub struct Line {
     start: Instant,
     drawn: Instant,
     estimate: Estimate,
+    /// What the part that is done is a part of.
+    whole: &'static str,
 }
+
+/// The bar has so many steps.
+const STEPS: u64 = 1000;
 
 /// When it will be over, from the part that is done now and the part that was done a while ago.
 ///
@@ -55,9 +61,14 @@ impl Line {
     pub fn new(quiet: bool) -> Line {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("the template is well-formed"));
+        bar.set_style(style("{spinner} {msg}"));
         let now = Instant::now();
-        Line { bar, start: now, drawn: now, estimate: Estimate::default() }
+        Line { bar, start: now, drawn: now, estimate: Estimate::default(), whole: "what is known" }
+    }
+
+    /// What is done is from now on told as a part of what was estimated.
+    pub fn is_estimated(&mut self) {
+        self.whole = "the estimate";
     }
 
     /// Whether anybody sees it.
@@ -79,7 +90,12 @@ impl Line {
         self.drawn = Instant::now();
         let elapsed = self.start.elapsed();
         self.estimate.add(elapsed, progress.fraction);
-        self.bar.set_message(describe(progress, elapsed, self.estimate.left()));
+        if progress.fraction > 0.0 && self.bar.length().is_none() {
+            self.bar.set_length(STEPS);
+            self.bar.set_style(style("{bar:24} {msg}"));
+        }
+        self.bar.set_position((progress.fraction * STEPS as f64) as u64);
+        self.bar.set_message(describe(progress, elapsed, self.whole, self.estimate.left()));
         self.bar.tick();
     }
 
@@ -94,7 +110,11 @@ impl Line {
     }
 }
 
-fn describe(progress: &Progress, elapsed: Duration, left: Option<Duration>) -> String {
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well-formed")
+}
+
+fn describe(progress: &Progress, elapsed: Duration, whole: &str, left: Option<Duration>) -> String {
     let done = progress.complete + progress.blocked;
     let rate = done as f64 / elapsed.as_secs_f64().max(0.001);
     let mut text = format!("{} executions", HumanCount(done));
@@ -103,7 +123,7 @@ fn describe(progress: &Progress, elapsed: Duration, left: Option<Duration>) -> S
     }
     text += &format!(", {}/s, {}s, depth {}", HumanCount(rate as u64), elapsed.as_secs(), progress.depth);
     if progress.fraction > 0.0 && progress.fraction < 1.0 {
-        text += &format!(", {:.1}% of what is known", 100.0 * progress.fraction);
+        text += &format!(", {:.1}% of {whole}", 100.0 * progress.fraction);
     }
     if let Some(left) = left {
         text += &format!(", {} left", HumanDuration(left));
@@ -118,7 +138,7 @@ mod tests {
     #[test]
     fn the_line_has_all_figures() {
         let progress = Progress { complete: 900, blocked: 100, depth: 17, fraction: 0.25 };
-        let text = describe(&progress, Duration::from_secs(10), Some(Duration::from_secs(30)));
+        let text = describe(&progress, Duration::from_secs(10), "what is known", Some(Duration::from_secs(30)));
         let expected = "1,000 executions (100 blocked), 100/s, 10s, depth 17, 25.0% of what is known, 30 seconds left";
         assert_eq!(text, expected);
     }

@@ -309,6 +309,105 @@ fn what_only_the_trace_engine_can_run_is_run_by_it_and_said() {
     place.run(&["check", "a.c", "--model", "rc11"]).exits_with(3).says(&["not supported", "a.c:", "different sizes"]);
 }
 
+/// Store buffering, an assertion that it violates, and then something that the graph engine cannot explore.
+const LOST: &str = r#"#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x, y;
+int a, b;
+union { _Atomic int whole; _Atomic short half[2]; } u;
+void *f(void *z) { atomic_store_explicit(&x, 1, memory_order_relaxed);
+    a = atomic_load_explicit(&y, memory_order_relaxed); return z; }
+void *g(void *z) { atomic_store_explicit(&y, 1, memory_order_relaxed);
+    b = atomic_load_explicit(&x, memory_order_relaxed); return z; }
+int main(void) {
+    pthread_t s, t;
+    pthread_create(&s, 0, f, 0); pthread_create(&t, 0, g, 0);
+    pthread_join(s, 0); pthread_join(t, 0);
+    assert(a || b);
+    if (b == 0) { atomic_store(&u.whole, 1); atomic_store(&u.half[1], 1); }
+    return 0; }"#;
+
+#[test]
+fn a_violation_stays_one_if_something_that_is_not_supported_comes_later() {
+    let place = Place::with("a.c", LOST);
+    place.run(&["check", "a.c"]).exits_with(1).says(&["error[assertion]"]);
+    place.run(&["check", "a.c", "--all"]).exits_with(1).says(&["error[assertion]"]);
+}
+
+#[test]
+fn what_nobody_can_explore_is_told_of_the_engine_that_was_meant() {
+    let text = "#include <stdatomic.h>\natomic_int x;\nint mystery(void);\nint main(void) { x = 1; return mystery(); }";
+    let ended = Place::with("a.c", text).run(&["check", "a.c"]);
+    ended.exits_with(3).says(&["mystery", "a.c:4"]);
+    assert!(!ended.out.contains("weak memory: not"), "{}", ended.out);
+}
+
+#[test]
+fn jobs_that_have_no_effect_are_part_of_the_verdict() {
+    let text = "int main(void) { return 0; }";
+    Place::with("a.c", text).run(&["check", "a.c", "--jobs", "3"]).exits_with(0).says(&["--jobs has no effect"]);
+}
+
+#[test]
+fn a_free_that_nothing_orders_behind_a_use_is_a_race() {
+    let text = r#"#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+int *p;
+atomic_int done;
+void *f(void *z) { int v = *p; atomic_store_explicit(&done, v, ORDER); return z; }
+int main(void) {
+    pthread_t t;
+    p = malloc(sizeof *p); *p = 1;
+    pthread_create(&t, 0, f, 0);
+    if (atomic_load_explicit(&done, memory_order_acquire)) free(p);
+    pthread_join(t, 0);
+    return 0; }"#;
+    let place = Place::with("a.c", text);
+    for engine in ["trace", "graph"] {
+        let run = |order| place.run(&["check", "a.c", "--engine", engine, "--model", "sc", "-D", order]);
+        run("ORDER=memory_order_release").exits_with(0);
+        run("ORDER=memory_order_relaxed").exits_with(1).says(&["free by main", "read by f"]);
+    }
+}
+
+#[test]
+fn a_limit_of_time_is_kept_where_steps_are_long() {
+    let text = r#"#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x;
+volatile int waste;
+void *f(void *z) { for (int n = 0; n < 40; n++) { atomic_fetch_add(&x, 1); for (int k = 0; k < 300000; k++) waste++; }
+    return z; }
+int main(void) { pthread_t s, t; pthread_create(&s, 0, f, 0); pthread_create(&t, 0, f, 0);
+    pthread_join(s, 0); pthread_join(t, 0); return 0; }"#;
+    let place = Place::with("a.c", text);
+    let ended = place.run(&["check", "a.c", "--reductions", "none", "--time", "200ms", "--json", "-"]);
+    let seconds = ended.exits_with(4).json()["seconds"].as_f64().expect("a number");
+    // A thousand steps would take minutes.
+    assert!(seconds < 20.0, "{seconds}");
+}
+
+#[test]
+fn an_estimate_is_told_to_scripts_too_and_says_why_there_is_none() {
+    let place = Place::with("a.c", COUNTER);
+    let json = place.run(&["check", "a.c", "--estimate", "--time", "50ms", "--json", "-"]).exits_with(4).json();
+    assert_eq!(json["estimate"]["complete"].as_f64(), Some(2.0));
+    place.write(
+        "b.c",
+        "#include <stdatomic.h>\natomic_int x;\nint mystery(void);\nint main(void) { x = 1; mystery(); }",
+    );
+    place.run(&["check", "b.c", "--estimate"]).fails_with(3, &["mystery", "b.c:4"]);
+    place.write("c.c", "#include <stdatomic.h>\natomic_int x;\nint main(void) { while (1) x++; }");
+    let forever = ["check", "c.c", "--estimate", "--max-events", "1000"];
+    place.run(&forever).fails_with(3, &["it may never end", "c.c:3"]);
+    let text = "#include <stdatomic.h>\n#include <pthread.h>\natomic_int x;\nvoid *f(void *z) { for (;;) x++; return z; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); }";
+    place.write("d.c", text);
+    place.run(&["check", "d.c", "--estimate", "--max-events", "1000"]).fails_with(3, &["f may never end"]);
+}
+
 #[test]
 fn several_jobs_count_the_same_and_an_estimate_is_near() {
     let place = Place::with("a.c", COUNTER);
@@ -408,4 +507,38 @@ fn help_teaches() {
     place.run(&["--help"]).exits_with(0).says(&["Examples:", "Exit codes:"]);
     place.run(&["check", "--help"]).exits_with(0).says(&["--max-executions", "--json", "Exit codes:"]);
     place.run(&["--version"]).exits_with(0).says(&["selvedge 0."]);
+}
+
+#[test]
+fn threads_that_spin_on_a_flag_wait() {
+    let text = r#"#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+atomic_flag flag = ATOMIC_FLAG_INIT;
+atomic_bool taken;
+atomic_uint bits;
+int n;
+#ifdef FLAG
+#define LOCK while (atomic_flag_test_and_set(&flag)) {}
+#define UNLOCK atomic_flag_clear(&flag)
+#elif defined(BOOL)
+#define LOCK while (atomic_exchange(&taken, true)) {}
+#define UNLOCK atomic_store(&taken, false)
+#else
+#define LOCK while (atomic_fetch_or(&bits, 4) & 4) {}
+#define UNLOCK atomic_fetch_and(&bits, ~4u)
+#endif
+void *f(void *z) { LOCK n++; UNLOCK; return z; }
+int main(void) {
+    pthread_t t[3];
+    for (int k = 0; k < 3; k++) pthread_create(&t[k], 0, f, 0);
+    for (int k = 0; k < 3; k++) pthread_join(t[k], 0);
+    return 0; }"#;
+    let place = Place::with("a.c", text);
+    for lock in ["FLAG", "BOOL", "BITS"] {
+        for model in ["sc", "rc11"] {
+            let run = ["check", "a.c", "--engine", "graph", "--model", model, "-D", lock];
+            place.run(&run).exits_with(0).says(&["6 executions complete, 0 blocked"]);
+        }
+    }
 }

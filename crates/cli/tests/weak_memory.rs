@@ -89,6 +89,10 @@ fn readers_may_see_independent_writes_in_opposite_order() {
 fn a_relaxed_decrement_does_not_let_the_last_one_free() {
     violated_under("refcount", &[], "use-after-free", &MODELS);
     violated_under("refcount", &["-D", "RELEASE=memory_order_acq_rel"], "use-after-free", &[]);
+    for (release, exit) in [("relaxed", 1), ("acq_rel", 0)] {
+        let release = format!("RELEASE=memory_order_{release}");
+        selvedge(&["check", "examples/weak/refcount.c", "--model", "sc", "-D", &release]).exits_with(exit);
+    }
 }
 
 #[test]

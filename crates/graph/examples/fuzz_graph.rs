@@ -97,7 +97,8 @@ fn random(arguments: &Arguments) -> bool {
     let (mut programs, mut graphs, mut restarted, mut failures) = (0, 0, 0, 0);
     let mut said = Instant::now();
     for seed in arguments.seed.. {
-        let plan = Plan { only: arguments.level, limits: arguments.limits, invariants: seed % 4 == 0 };
+        let plan =
+            Plan { only: arguments.level, limits: arguments.limits, invariants: seed % 4 == 0, jobs: seed % 4 == 1 };
         for &source in &arguments.sources {
             for &models in &arguments.models {
                 if over() {
@@ -138,7 +139,7 @@ fn files(arguments: &Arguments) -> bool {
         let program: Program = text.parse().map_err(|error| format!("{error}"))?;
         for &models in &arguments.models {
             let limits = Limits { graphs: 1_000_000, ..Limits::default() };
-            let plan = Plan { only: arguments.level, limits, invariants: true };
+            let plan = Plan { only: arguments.level, limits, invariants: true, jobs: true };
             compare(&program, models, plan).ok_or("too large")??;
         }
         Ok(())

@@ -7,7 +7,8 @@
 //! so depends on the event and on `w`, not on `r`, so that one pass from the newest event to the oldest finds all reads,
 //! and ends at the first event that was not added maximally.
 
-use crate::event::{BOTTOM, EventId, Kind, LocId, NONE, Turn};
+use crate::clocks::PORF;
+use crate::event::{BOTTOM, Event, EventId, Kind, LocId, NONE, Turn};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
 
@@ -22,22 +23,23 @@ pub fn revisits(
     mut found: impl FnMut(EventId),
 ) {
     let loc = graph.event(w).loc;
-    let could = |r: EventId| {
-        let elsewhere = || in_place && waits(graph, r, w);
-        let composite = graph.event(r).composite;
-        let settled = || composite || elsewhere() || is_confirmation(graph, r);
-        limit.is_none_or(|limit| r <= limit) && !graph.porf(r, w) && !settled()
+    let past = Past::of(graph, w);
+    // Of reads that `w` does not depend on.
+    let could = |r: EventId, event: &Event| {
+        let settled = || event.composite || in_place && past.waits(r) || is_confirmation(graph, r);
+        limit.is_none_or(|limit| r <= limit) && !settled()
     };
-    let Some(&oldest) = graph.location(loc).reads.iter().find(|&&r| could(r)) else { return };
+    let mut others = graph.location(loc).reads_by(past.counts, false);
+    let Some(oldest) = others.find(|&r| could(r, graph.event(r))) else { return };
     for e in (oldest.index()..w.index()).rev().map(EventId::new) {
-        if graph.porf(e, w) {
+        let event = graph.event(e);
+        if past.contains(event) {
             continue;
         }
-        if !maximally_added(graph, e, w, looked_at) {
+        if !past.maximally_added(e, looked_at) {
             return;
         }
-        let event = graph.event(e);
-        if event.is_read() && event.loc == loc && could(e) {
+        if event.is_read() && event.loc == loc && could(e, event) {
             found(e);
         }
     }
@@ -57,45 +59,78 @@ pub fn is_confirmation(graph: &Graph, r: EventId) -> bool {
 
 /// Whether a revisit of `r` by the newest event, a speculative read, may be made.
 pub fn may_revisit(graph: &Graph, a: EventId, r: EventId, looked_at: &[Vec<LocId>]) -> bool {
-    let deleted = (r.index()..a.index()).rev().map(EventId::new).filter(|&e| !graph.porf(e, a));
-    !graph.porf(r, a) && !waits(graph, r, a) && deleted.into_iter().all(|e| maximally_added(graph, e, a, looked_at))
+    let past = Past::of(graph, a);
+    let deleted = (r.index()..a.index()).rev().map(EventId::new).filter(|&e| !past.contains(graph.event(e)));
+    !past.contains(graph.event(r)) && !past.waits(r) && deleted.into_iter().all(|e| past.maximally_added(e, looked_at))
 }
 
-/// Whether a read waits, or would wait if all that a revisit by `w` deletes were gone (r ∈ G''.R^blk, line 4).
-fn waits(graph: &Graph, r: EventId, w: EventId) -> bool {
-    let event = graph.event(r);
-    event.blocked || event.rf != event.base && event.rf.is_event() && event.rf > r && !graph.porf(event.rf, w)
+/// What an event `w` that revisits depends on: what comes before it in program order and reads-from.
+struct Past<'a> {
+    graph: &'a Graph,
+    w: EventId,
+    counts: &'a [u32],
 }
 
-/// Whether `e` was added maximally with respect to what had been there or comes before `w`. In-place revisits count as
-/// part of the addition of the write that made them.
-fn maximally_added(graph: &Graph, e: EventId, w: EventId, looked_at: &[Vec<LocId>]) -> bool {
-    let event = graph.event(e);
-    let previous = |x: EventId| x != w && (x < e || graph.porf(x, w));
-    let write = match event.kind {
-        Kind::Choose => return event.value == 0,
-        Kind::Turn => {
-            return match event.turn {
-                Turn::Now | Turn::Past | Turn::Waits | Turn::Last => true,
-                Turn::Stale => false,
-                // With what comes before `w`, the attempt would not have read what it has put off.
-                Turn::Later => looked_at[event.choice as usize].iter().any(|&loc| {
-                    let newer = graph.location(loc).co.iter().rev().take_while(|&&x| x > e);
-                    newer.into_iter().any(|&x| previous(x))
-                }),
-            };
+impl<'a> Past<'a> {
+    #[inline]
+    fn of(graph: &'a Graph, w: EventId) -> Past<'a> {
+        Past { graph, w, counts: graph.clocks.row(w, PORF) }
+    }
+
+    #[inline]
+    fn contains(&self, event: &Event) -> bool {
+        self.counts[event.thread.index()] >= event.index
+    }
+
+    /// Whether an event had been there when `e` was added, or comes before `w`.
+    #[inline]
+    fn is_previous(&self, x: EventId, e: EventId) -> bool {
+        x != self.w && (x < e || self.contains(self.graph.event(x)))
+    }
+
+    /// Whether a read waits, or would wait if all that a revisit by `w` deletes were gone (r ∈ G''.R^blk, line 4).
+    #[inline]
+    fn waits(&self, r: EventId) -> bool {
+        let event = self.graph.event(r);
+        let lost = || event.rf.is_event() && event.rf > r && !self.contains(self.graph.event(event.rf));
+        event.blocked || event.rf != event.base && lost()
+    }
+
+    /// Whether `e` was added maximally with respect to what had been there or comes before `w`. In-place revisits count as
+    /// part of the addition of the write that made them.
+    fn maximally_added(&self, e: EventId, looked_at: &[Vec<LocId>]) -> bool {
+        let graph = self.graph;
+        let event = graph.event(e);
+        let write = match event.kind {
+            Kind::Choose => return event.value == 0,
+            Kind::Turn => {
+                return match event.turn {
+                    Turn::Now | Turn::Past | Turn::Waits | Turn::Last => true,
+                    Turn::Stale => false,
+                    // With what comes before `w`, the attempt would not have read what it has put off.
+                    Turn::Later => looked_at[event.choice as usize].iter().any(|&loc| {
+                        let newer = graph.location(loc).co.iter().rev().take_while(|&&x| x > e);
+                        newer.into_iter().any(|&x| self.is_previous(x, e))
+                    }),
+                };
+            }
+            Kind::Read if event.primary != NONE => return false,
+            Kind::Read if event.base.is_event() && !self.is_previous(event.base, e) => return false,
+            Kind::Read if event.rf == BOTTOM => return true,
+            Kind::Read => event.rf,
+            Kind::Write if event.choice > 0 => return false,
+            Kind::Write => e,
+            _ => return true,
+        };
+        let location = graph.location(event.loc);
+        if location.co[graph.position_of(write) as usize..].iter().any(|&x| self.is_previous(x, e)) {
+            return false;
         }
-        Kind::Read if event.primary != NONE => return false,
-        Kind::Read if event.base.is_event() && !previous(event.base) => return false,
-        Kind::Read if event.rf == BOTTOM => return true,
-        Kind::Read => event.rf,
-        Kind::Write if event.choice > 0 => return false,
-        Kind::Write => e,
-        _ => return true,
-    };
-    let location = graph.location(event.loc);
-    let newest = location.co[graph.position_of(write) as usize..].iter().all(|&x| !previous(x));
-    let revisited = |&r: &EventId| (graph.event(r).base == e || graph.event(r).primary == e) && previous(r);
-    // Of reads, only speculative ones are what others wait for.
-    newest && (event.is_read() && !event.speculative || !location.reads.iter().any(revisited))
+        let revisited = |&r: &EventId| {
+            let read = graph.event(r);
+            (read.base == e || read.primary == e) && self.is_previous(r, e)
+        };
+        // Of reads, only speculative ones are what others wait for.
+        event.is_read() && !event.speculative || !location.reads.iter().any(revisited)
+    }
 }

@@ -99,6 +99,7 @@ impl Clocks {
     ///
     /// `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread; `source` the write that an exclusive write's
     /// read reads from.
+    #[inline]
     pub fn compute(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
         match self.width {
             4 => self.compute_narrow::<4>(e, event, last, source),
@@ -108,6 +109,7 @@ impl Clocks {
     }
 
     /// The same as `compute_wide` for rows that fit into a few registers: most programs have few threads.
+    #[inline]
     fn compute_narrow<const W: usize>(
         &mut self,
         e: EventId,
@@ -115,60 +117,59 @@ impl Clocks {
         last: Option<EventId>,
         source: Option<EventId>,
     ) {
-        let at = e.index() * ROWS;
-        if self.rows.len() <= at * W {
-            self.rows.resize((at + ROWS) * W, 0);
+        let (rows, _) = self.rows.as_chunks::<W>();
+        let (events, _) = rows.as_chunks::<ROWS>();
+        let mut new = if event.pred.is_event() { events[event.pred.index()] } else { [[0; W]; ROWS] };
+        if event.index == 1 {
+            // What the creator of a thread has read is nothing to the thread's own fences.
+            (new[UNFENCED], new[FENCED]) = ([0; W], [0; W]);
         }
-        let (rows, _) = self.rows.as_chunks_mut::<W>();
-        let row = |rows: &[[u32; W]], e: EventId, row: usize| rows[e.index() * ROWS + row];
-        let [mut porf, mut hb, mut released, mut unfenced, mut fenced] = [[0; W]; ROWS];
-        if event.pred.is_event() {
-            porf = row(rows, event.pred, PORF);
-            hb = row(rows, event.pred, HB);
-            if event.index != 1 {
-                unfenced = row(rows, event.pred, UNFENCED);
-                fenced = row(rows, event.pred, FENCED);
-            }
-        }
+        new[RELEASED] = [0; W];
         let own = event.thread.index();
-        porf[own] = event.index;
-        hb[own] = event.index;
+        new[PORF][own] = event.index;
+        new[HB][own] = event.index;
         match event.kind {
             Kind::Read if event.rf.is_event() => {
-                join(&mut porf, &row(rows, event.rf, PORF));
+                let rf = &events[event.rf.index()];
+                join(&mut new[PORF], &rf[PORF]);
                 if event.phantom {
                     // It is not what the program does.
                 } else if event.order.acquires() {
-                    join(&mut hb, &row(rows, event.rf, RELEASED));
+                    join(&mut new[HB], &rf[RELEASED]);
                 } else if event.order.is_atomic() {
-                    join(&mut unfenced, &row(rows, event.rf, RELEASED));
+                    join(&mut new[UNFENCED], &rf[RELEASED]);
                 }
             }
             Kind::Write => {
                 if event.order.releases() {
-                    released = hb;
+                    new[RELEASED] = new[HB];
                 } else if event.order.is_atomic() {
-                    released = fenced;
+                    new[RELEASED] = new[FENCED];
                 }
                 if let Some(source) = source.filter(|source| source.is_event()) {
-                    join(&mut released, &row(rows, source, RELEASED));
+                    join(&mut new[RELEASED], &events[source.index()][RELEASED]);
                 }
             }
             Kind::Fence => {
                 if event.order.acquires() {
-                    join(&mut hb, &unfenced);
+                    let unfenced = new[UNFENCED];
+                    join(&mut new[HB], &unfenced);
                 }
                 if event.order.releases() {
-                    fenced = hb;
+                    new[FENCED] = new[HB];
                 }
             }
             _ => {}
         }
         if let Some(last) = last {
-            join(&mut porf, &row(rows, last, PORF));
-            join(&mut hb, &row(rows, last, HB));
+            let last = &events[last.index()];
+            join(&mut new[PORF], &last[PORF]);
+            join(&mut new[HB], &last[HB]);
         }
-        rows[at..at + ROWS].copy_from_slice(&[porf, hb, released, unfenced, fenced]);
+        match self.rows.as_chunks_mut::<W>().0.as_chunks_mut::<ROWS>().0.get_mut(e.index()) {
+            Some(old) => *old = new,
+            None => self.rows.extend_from_slice(new.as_flattened()),
+        }
     }
 
     fn compute_wide(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
@@ -257,11 +258,11 @@ impl Clocks {
     }
 }
 
-/// What is known by either.
+/// What is known by either. A thread has far less than 2^31 events, and processors compare signed numbers more quickly.
 #[inline]
 fn join(mine: &mut [u32], theirs: &[u32]) {
     for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        *mine = (*mine).max(*theirs);
+        *mine = (*mine as i32).max(*theirs as i32) as u32;
     }
 }
 

@@ -18,13 +18,17 @@ use selvedge_machine::{Access, Machine, Op, SourceSpan, Status, Stop, ThreadId, 
 
 /// Classifies a full graph, and reports a deadlock or a leak.
 pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
+    runner.machine.ends();
     let mut waiting = 0;
     let mut cut = false;
     let mut failed = false;
     for thread in threads(&runner.machine) {
         match runner.machine.status(thread) {
+            Status::Ready if runner.machine.times_out(thread) => cut = true,
             Status::Ready if gives_up(&runner.machine, graph, thread) => cut = true,
-            Status::AssumeBlocked if runner.machine.spins(thread) && reads_the_same_again(graph, thread) => {
+            Status::AssumeBlocked
+                if runner.machine.spins(thread) && reads_the_same_again(&runner.machine, graph, thread) =>
+            {
                 waiting += 1;
             }
             Status::Ready => waiting += 1,
@@ -97,16 +101,23 @@ fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
         event.blocked && graph.position(last) < graph.newest(event.loc)
     });
     let retries = matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry);
-    stale || retries && !reads_the_same_again(graph, thread)
+    stale || retries && !reads_the_same_again(machine, graph, thread)
 }
 
 /// Whether all that a thread has read since it last changed something is as it was: then an iteration of a loop in
-/// which nothing changes, begun again, comes to the same end. Where the iteration began is not known, but it is not
-/// before the last change.
-fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
+/// which nothing changes, begun again, comes to the same end. If the machine does not know where the iteration began: it is
+/// not before the last change.
+fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
+    let began = match machine.iteration(thread) {
+        Some(0) => return true,
+        steps => steps.and_then(|steps| first_of_newest(graph, thread, steps)),
+    };
+    // The read of a read-modify-write that changes something.
+    let mut changes = None;
     for &e in graph.thread(thread).iter().rev() {
         let event = graph.event(e);
         match event.kind {
+            Kind::Read if changes == Some(e) => {}
             Kind::Read => {
                 let newest = graph.location(event.loc).write_at(graph.newest(event.loc));
                 if graph.written(event.loc, newest) != event.value {
@@ -115,11 +126,26 @@ fn reads_the_same_again(graph: &Graph, thread: ThreadId) -> bool {
             }
             // A read-modify-write that leaves what it found changes nothing.
             Kind::Write if event.is_rmw_write() && graph.event(event.pred).value == event.value => {}
-            Kind::Fence => {}
+            // What an iteration changes it leaves as it was, and the machine knows that nobody has changed it since.
+            Kind::Write if began.is_some() => changes = event.exclusive.then_some(event.pred),
+            // A turn is nothing that the program does.
+            Kind::Fence | Kind::Turn => {}
             _ => return true,
+        }
+        if began == Some(e) {
+            return true;
         }
     }
     true
+}
+
+/// The first event of the newest steps of a thread.
+fn first_of_newest(graph: &Graph, thread: ThreadId, steps: usize) -> Option<EventId> {
+    let own = |&&e: &&EventId| graph.event(e).thread == thread;
+    let &step = graph.executed.iter().rev().filter(own).nth(steps - 1)?;
+    let first = if graph.event(step).part.is_some() { graph.parts_of(step)[0] } else { step };
+    let event = graph.event(first);
+    Some(if event.is_rmw_write() { event.pred } else { first })
 }
 
 /// The execution of a graph, with an event that is not executed yet at its end.

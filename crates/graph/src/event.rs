@@ -76,6 +76,14 @@ pub enum Turn {
     Last,
 }
 
+impl Turn {
+    /// Whether it waits for writes.
+    #[inline]
+    pub fn is_put_off(self) -> bool {
+        matches!(self, Turn::Waits | Turn::Later)
+    }
+}
+
 /// An event. Plain data: graphs are copied by copying their events.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
@@ -127,6 +135,10 @@ pub struct Event {
     pub co: u32,
     /// The event before it in its thread, or the event that created the thread.
     pub pred: EventId,
+    /// How many events other than turns come before it in its thread.
+    pub place: u32,
+    /// The turn that the thread has taken, if it has done nothing but read since, be it until something went wrong.
+    pub open: EventId,
     /// How long the list of executed events was when it was added.
     pub executed: u32,
     /// How long the list of in-place changes was when it was added.

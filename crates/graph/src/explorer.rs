@@ -20,11 +20,12 @@
 //! | `explorer/composite.rs` | attempts that read several things; not in the paper |
 //! | `explorer/ways.rs` | how attempts that were put off get on |
 //! | `explorer/start_again.rs` | the last read of an attempt that fails |
+//! | `explorer/sites.rs` | places in the program |
 //! | `explorer/other.rs` | everything else (25) |
 //! | `explorer/estimate.rs` | random walks |
 //! | `explorer/crew.rs` | work that is given away and taken on |
 
-use crate::event::EventId;
+use crate::event::{EventId, Kind};
 use crate::graph::Graph;
 use crate::models::{Model, Scratch};
 use crate::parallel::Crew;
@@ -52,6 +53,7 @@ mod in_place;
 mod older_value;
 mod other;
 mod read;
+mod sites;
 mod speculative;
 mod start_again;
 mod store_as_exchange;
@@ -86,6 +88,8 @@ enum Todo {
 pub(crate) struct Frame {
     graph: Graph,
     todo: Vec<Todo>,
+    /// How many of the first executed events are those of the graph below it on the stack as well.
+    common: usize,
 }
 
 /// Memory that an exploration has used, and that the next one can use again.
@@ -130,6 +134,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     waiting: Vec<EventId>,
     /// What is known of locations over all graphs.
     habits: Vec<Habits>,
+    /// Whether speculative reads of some location are treated as such.
+    speculation: bool,
     /// Whether threads spin, by what has happened before and by the write that they look at.
     waits: FxHashMap<(u64, u64), bool>,
     /// What is known of composite awaits.
@@ -182,6 +188,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             names,
             waiting,
             habits,
+            speculation: false,
             waits,
             composites: Composites::default(),
             restart: false,
@@ -271,11 +278,11 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 Some(entry) if self.is_wanted(&entry) => self.take_up(entry)?,
                 Some(_) => Go::Back,
                 None => {
-                    let frame = self.frames.pop().expect("there is a frame");
-                    self.spare.push(frame);
+                    let done = self.frames.pop().expect("there is a frame");
                     if let Some(frame) = self.frames.last() {
-                        self.runner.switch(&frame.graph);
+                        self.runner.switch_to_part(&frame.graph, done.common);
                     }
+                    self.spare.push(done);
                     Go::Back
                 }
             };
@@ -321,6 +328,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 return Ok(Go::Back);
             }
         };
+        self.look_up_place(thread);
         if self.is_at_turn(thread) {
             self.take_turn(thread);
             return Ok(Go::On);
@@ -328,11 +336,12 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.graph().len() >= self.options.limits.max_events {
             self.session.too_long(&self.runner.machine, thread)?;
         }
-        let op = *self.runner.machine.pending(thread);
-        match Request::of(thread, &op) {
-            Some(request) => self.access(thread, &self.as_composite(thread, request)),
-            None => self.synchronise(thread, &op),
+        if let Some(mut request) = Request::of(thread, self.runner.machine.pending(thread)) {
+            self.make_composite(thread, &mut request);
+            return self.access(thread, &request);
         }
+        let op = *self.runner.machine.pending(thread);
+        self.synchronise(thread, &op)
     }
 
     /// An event is about to be added.
@@ -381,15 +390,17 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 continue;
             }
             let graph = &self.frames.last().expect("there is a graph").graph;
-            if let Some(last) = graph.last(thread) {
-                if graph.awaits_write(last) || graph.event(last).is_unfinished() {
+            let mut at_turn = false;
+            if let Some(last) = graph.last(thread).map(|last| graph.event(last)) {
+                if last.is_read() && last.exclusive && !last.blocked || last.is_unfinished() {
                     return Some(thread);
                 }
-                if graph.event(last).blocked {
+                if last.blocked {
                     continue;
                 }
+                at_turn = last.kind == Kind::Turn;
             }
-            if first.is_none() && self.can_go(thread) && !self.waits_for_news(thread) {
+            if first.is_none() && self.can_go(thread) && !(at_turn && self.waits_for_news(thread)) {
                 if self.is_parked(thread) || self.comes_too_early(thread) {
                     parked = parked.or(Some(thread));
                 } else {
@@ -409,8 +420,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// The access that a thread stands at.
     fn pending_request(&self, thread: ThreadId) -> Request {
-        let request = Request::of(thread, self.runner.machine.pending(thread)).expect("a read belongs to an access");
-        self.as_composite(thread, request)
+        let mut request =
+            Request::of(thread, self.runner.machine.pending(thread)).expect("a read belongs to an access");
+        self.make_composite(thread, &mut request);
+        request
     }
 
     /// Goes back to the moment when an event was added: it is the newest one and not executed yet.

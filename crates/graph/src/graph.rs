@@ -11,6 +11,8 @@ use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
 
+mod restrict;
+
 /// What a graph knows of a location.
 #[derive(Clone, Default, Debug)]
 pub struct Location {
@@ -22,12 +24,21 @@ pub struct Location {
     pub co: Vec<EventId>,
     /// Reads in the order in which they were added.
     pub reads: Vec<EventId>,
+    /// Whose they are, and their places in the threads: that is what is asked of reads most often.
+    readers: Vec<(ThreadId, u32)>,
 }
 
 impl Location {
     /// Whether no event accesses it.
     pub fn is_unused(&self) -> bool {
         self.co.is_empty() && self.reads.is_empty()
+    }
+
+    /// The reads that are among the events which a row of clocks counts, or those that are not.
+    #[inline]
+    pub fn reads_by(&self, clock: &[u32], counted: bool) -> impl Iterator<Item = EventId> {
+        let reads = self.reads.iter().zip(&self.readers);
+        reads.filter(move |&(_, &(thread, index))| (clock[thread.index()] >= index) == counted).map(|(&r, _)| r)
     }
 
     /// The write at a place of the coherence order.
@@ -57,6 +68,8 @@ pub struct Graph {
     changes: Vec<Change>,
     /// How many events are `seq_cst`.
     seq_cst: usize,
+    /// How many reads are blocked.
+    blocked: usize,
     /// The events that the machine has to execute to be where the threads of this graph are, in an order in which
     /// writes come before the reads that read from them. A read-modify-write is there once, as its write.
     pub executed: Vec<EventId>,
@@ -73,6 +86,13 @@ impl Graph {
     #[inline]
     pub fn seq_cst_events(&self) -> usize {
         self.seq_cst
+    }
+
+    /// How many reads are blocked.
+    #[inline]
+    pub fn blocked_reads(&self) -> usize {
+        debug_assert_eq!(self.blocked, self.events.iter().filter(|event| event.blocked).count(), "all are counted");
+        self.blocked
     }
 
     /// Whether there are no events.
@@ -173,6 +193,12 @@ impl Graph {
         event.is_read() && event.exclusive && !event.blocked && self.last(event.thread) == Some(e)
     }
 
+    /// The turn that a thread has taken, if it has done nothing but read since, be it until something went wrong.
+    #[inline]
+    pub fn open_turn(&self, thread: ThreadId) -> EventId {
+        self.last(thread).map_or(NONE, |last| self.event(last).open)
+    }
+
     /// How many parts of the access that a thread is at have been added.
     #[inline]
     pub fn parts_done(&self, thread: ThreadId) -> u8 {
@@ -233,7 +259,11 @@ impl Graph {
     pub fn add(&mut self, mut event: Event) -> EventId {
         let e = EventId::new(self.events.len());
         match event.kind {
-            Kind::Read => self.locations[event.loc.index()].reads.push(e),
+            Kind::Read => {
+                let location = &mut self.locations[event.loc.index()];
+                location.reads.push(e);
+                location.readers.push((event.thread, event.index));
+            }
             Kind::Write => {
                 self.locations[event.loc.index()].co.push(e);
                 event.co = self.newest(event.loc);
@@ -245,6 +275,12 @@ impl Graph {
             }
             _ => {}
         }
+        event.open = match event.kind {
+            Kind::Fence | Kind::Halt => self.open_turn(event.thread),
+            Kind::Read if event.composite => self.open_turn(event.thread),
+            Kind::Turn if !event.turn.is_put_off() => e,
+            _ => NONE,
+        };
         self.threads[event.thread.index()].push(e);
         self.seq_cst += usize::from(event.order == Order::SeqCst);
         self.events.push(event);
@@ -253,11 +289,16 @@ impl Graph {
     }
 
     /// An event of a thread that has all but its own data filled in.
-    #[inline]
+    #[inline(always)]
     pub fn draft(&mut self, thread: ThreadId, kind: Kind) -> Event {
         self.widen(thread.index() + 1);
+        let last = self.last(thread);
+        let place = last.map_or(0, |last| {
+            let last = self.event(last);
+            last.place + u32::from(last.kind != Kind::Turn)
+        });
         let index = self.threads[thread.index()].len() as u32 + 1;
-        let pred = self.before_next(thread);
+        let pred = last.or(self.birth(thread)).unwrap_or(NONE);
         Event {
             thread,
             index,
@@ -281,6 +322,8 @@ impl Graph {
             primary: NONE,
             co: 0,
             pred,
+            place,
+            open: NONE,
             executed: self.executed.len() as u32,
             changes: self.changes.len() as u32,
             past: 0,
@@ -299,15 +342,15 @@ impl Graph {
     /// Computes an event's clocks (again).
     #[inline]
     fn refresh(&mut self, e: EventId) {
-        let event = self.events[e.index()];
+        let event = &self.events[e.index()];
         let last = match event.kind {
             Kind::Join => self.last(event.other()).or(self.birth(event.other())),
-            Kind::Read if event.role == Role::Wake => self.waker(&event),
+            Kind::Read if event.role == Role::Wake => self.waker(event),
             _ => None,
         };
         let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
-        self.clocks.compute(e, &event, last, source);
-        self.events[e.index()].past = past::of(self, &event, last);
+        self.clocks.compute(e, event, last, source);
+        self.events[e.index()].past = past::of(&self.events, event, last);
     }
 
     /// What comes before the next event of a thread: its last one, or its creation.
@@ -374,6 +417,7 @@ impl Graph {
         self.change_rf(read, BOTTOM);
         let event = &mut self.events[read.index()];
         event.base = other;
+        self.blocked += usize::from(!event.blocked);
         event.blocked = true;
     }
 
@@ -388,6 +432,7 @@ impl Graph {
     pub fn set_flags(&mut self, e: EventId, exclusive: bool, blocked: bool, order: Order) {
         let event = &mut self.events[e.index()];
         event.exclusive = exclusive;
+        self.blocked = self.blocked + usize::from(blocked) - usize::from(event.blocked);
         event.blocked = blocked;
         if event.order != order {
             self.seq_cst -= usize::from(event.order == Order::SeqCst);
@@ -407,6 +452,7 @@ impl Graph {
     pub fn set_turn(&mut self, e: EventId, turn: Turn, (number, other): (u64, u64)) {
         let event = &mut self.events[e.index()];
         event.turn = turn;
+        event.open = if turn.is_put_off() { NONE } else { e };
         event.value = number;
         event.choice = other as u32;
     }
@@ -454,7 +500,9 @@ impl Graph {
             let event = self.events[e.index()];
             match event.kind {
                 Kind::Read => {
-                    let popped = self.locations[event.loc.index()].reads.pop();
+                    let location = &mut self.locations[event.loc.index()];
+                    location.readers.pop();
+                    let popped = location.reads.pop();
                     debug_assert_eq!(popped, Some(e), "reads are listed in the order in which they were added");
                 }
                 Kind::Write => self.unplace(&event),
@@ -464,6 +512,7 @@ impl Graph {
             let popped = self.threads[event.thread.index()].pop();
             debug_assert_eq!(popped, Some(e), "the newest event is the last of its thread");
             self.seq_cst -= usize::from(event.order == Order::SeqCst);
+            self.blocked -= usize::from(event.blocked);
             self.events.pop();
         }
         self.clocks.truncate(len);
@@ -481,115 +530,10 @@ impl Graph {
             let Change { read, before } = self.changes.pop().expect("the list is longer than `changes`");
             self.seq_cst -= usize::from(self.events[read.index()].order == Order::SeqCst);
             self.seq_cst += usize::from(before.order == Order::SeqCst);
+            self.blocked -= usize::from(self.events[read.index()].blocked);
+            self.blocked += usize::from(before.blocked);
             self.events[read.index()] = before;
             self.refresh(read);
-        }
-    }
-
-    /// Makes `into` the part of this graph that a revisit of `read` by `write` keeps, in the same order: what was added
-    /// before `read`, and what comes before `write` in program order and reads-from. The part is closed under
-    /// program order and reads-from, except for the source of `read`, which is set by the caller, and the sources of
-    /// reads that were read again in place. These go back to waiting: they read from the coherence-last write that is
-    /// left, and `waiting` becomes the list of them. `read` and `write` are left out of the list of executed events.
-    /// `names` becomes the numbers that the events have in the copy.
-    pub fn restrict(
-        &self,
-        into: &mut Graph,
-        (read, write): (EventId, EventId),
-        names: &mut Vec<EventId>,
-        waiting: &mut Vec<EventId>,
-    ) {
-        into.clear();
-        into.widen(self.threads.len());
-        if into.locations.len() < self.locations.len() {
-            into.locations.resize_with(self.locations.len(), Location::default);
-        }
-        self.copy_first(into, read.index() + 1, names);
-        let kept = self.clocks.row(write, PORF);
-        for (e, event) in self.ids().zip(&self.events).skip(read.index() + 1) {
-            if kept[event.thread.index()] < event.index {
-                names.push(NONE);
-                continue;
-            }
-            let name = EventId::new(into.events.len());
-            names.push(name);
-            let mut event = Event { executed: 0, changes: 0, ..*event };
-            if event.pred.is_event() {
-                event.pred = names[event.pred.index()];
-            }
-            into.seq_cst += usize::from(event.order == Order::SeqCst);
-            into.clocks.copy(&self.clocks, e);
-            into.threads[event.thread.index()].push(name);
-            match event.kind {
-                Kind::Read => into.locations[event.loc.index()].reads.push(name),
-                Kind::Spawn => into.births[event.other().index()] = name,
-                _ => {}
-            }
-            into.events.push(event);
-        }
-        // A read that was revisited reads from a write that was added later: sources are renamed at the end.
-        waiting.clear();
-        for (n, event) in into.events.iter_mut().enumerate() {
-            if !event.is_read() {
-                continue;
-            }
-            if event.base.is_event() {
-                event.base = names[event.base.index()];
-            }
-            if event.primary.is_event() {
-                event.primary = names[event.primary.index()];
-                debug_assert!(event.primary.is_event(), "what a confirmation must read from stays");
-            }
-            if event.rf.is_event() {
-                event.rf = names[event.rf.index()];
-                if !event.rf.is_event() && n != names[read.index()].index() {
-                    debug_assert!(event.base != event.rf, "only reads that were read again in place lose their source");
-                    event.blocked = true;
-                    waiting.push(EventId::new(n));
-                }
-            }
-        }
-        for (location, copy) in self.locations.iter().zip(&mut into.locations) {
-            (copy.init, copy.uninitialised) = (location.init, location.uninitialised);
-            copy.co.extend(location.co.iter().map(|w| names[w.index()]).filter(|w| w.is_event()));
-            for (n, w) in copy.co.iter().enumerate() {
-                into.events[w.index()].co = n as u32 + 1;
-            }
-        }
-        let kept = self.executed.iter().filter(|&&e| e != read && e != write).map(|e| names[e.index()]);
-        into.executed.extend(kept.filter(|e| e.is_event() && !waiting.contains(e)));
-        for &r in waiting.iter() {
-            let location = &into.locations[into.events[r.index()].loc.index()];
-            // The write that revisits comes later.
-            let last = location.co.iter().rev().copied().find(|&w| w != names[write.index()]);
-            let base = into.events[r.index()].base;
-            let speculative = base.is_event() && into.events[base.index()].is_read();
-            into.change_rf(r, if speculative { BOTTOM } else { last.unwrap_or(INIT) });
-        }
-        into.events[names[write.index()].index()].executed = into.executed.len() as u32;
-    }
-
-    /// Makes an empty graph begin with the first events of this one. They keep their names.
-    fn copy_first(&self, into: &mut Graph, count: usize, names: &mut Vec<EventId>) {
-        names.clear();
-        names.extend((0..count).map(EventId::new));
-        into.events.extend_from_slice(&self.events[..count]);
-        into.clocks.copy_first(&self.clocks, count);
-        for event in &mut into.events {
-            event.executed = 0;
-            event.changes = 0;
-            into.seq_cst += usize::from(event.order == Order::SeqCst);
-        }
-        // Lists of events are in the order in which these were added.
-        let first = |list: &[EventId]| list.partition_point(|e| e.index() < count);
-        for (mine, theirs) in into.threads.iter_mut().zip(&self.threads) {
-            mine.extend_from_slice(&theirs[..first(theirs)]);
-        }
-        for (mine, theirs) in into.locations.iter_mut().zip(&self.locations) {
-            mine.reads.extend_from_slice(&theirs.reads[..first(&theirs.reads)]);
-        }
-        for (mine, &theirs) in into.births.iter_mut().zip(&self.births) {
-            *mine = if theirs.is_event() && theirs.index() < count { theirs } else { NONE };
         }
     }
 
@@ -629,6 +573,7 @@ impl Graph {
     pub fn clear(&mut self) {
         self.events.clear();
         self.seq_cst = 0;
+        self.blocked = 0;
         self.clocks.clear();
         self.threads.iter_mut().for_each(Vec::clear);
         self.births.fill(NONE);
@@ -637,6 +582,7 @@ impl Graph {
         for location in &mut self.locations {
             location.co.clear();
             location.reads.clear();
+            location.readers.clear();
         }
     }
 }

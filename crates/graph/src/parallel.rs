@@ -13,8 +13,8 @@
 //!
 //! Where a reduction has to be left out for a location, or an attempt turns out to be a composite await, the exploration
 //! starts again, and for how many that is depends on what is noticed first. So one worker alone finds that out: it
-//! explores, and starts again if need be, until it has visited many graphs without having to. Then all workers start with
-//! what it knows. If that turns out not to be enough, one worker alone goes further.
+//! explores, and starts again if need be, until it has visited many graphs without having to. Then it tells the others
+//! what it knows, and they take part in what is left. If that turns out not to be enough, one worker alone goes further.
 //!
 //! Each worker has a machine of its own. Machines number threads in the order in which they first meet them, and a
 //! graph is meaningful to machines with the same numbers only: a parcel carries the paths of its threads, and a worker
@@ -32,7 +32,7 @@ use selvedge_machine::session::{Limits, Observer, Session};
 use selvedge_machine::verdict::{Exploration, Interruption, Progress};
 use selvedge_machine::{Machine, ThreadId};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Programs may nest deeply; only what is used of it takes memory.
@@ -90,7 +90,10 @@ pub(crate) struct Crew {
     /// Something was found that ends everything; the first of these that one worker alone would have found.
     has_found: AtomicBool,
     found: Mutex<Option<Rank>>,
-    pub known: Knowledge,
+    /// So many graphs the first worker visits alone before the others join it; none if all begin at once.
+    alone: Option<u64>,
+    /// What the first worker has found out alone.
+    known: OnceLock<Knowledge>,
     /// What the workers that are done have come to know of locations.
     learned: Mutex<FxHashMap<Place, Habits>>,
     executions: AtomicU64,
@@ -98,7 +101,7 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    fn new(team: Team, known: Knowledge) -> Crew {
+    fn new(team: Team, alone: Option<u64>) -> Crew {
         Crew {
             team,
             queue: Mutex::default(),
@@ -109,7 +112,8 @@ impl Crew {
             strangers: AtomicBool::new(false),
             has_found: AtomicBool::new(false),
             found: Mutex::default(),
-            known,
+            alone,
+            known: OnceLock::new(),
             learned: Mutex::default(),
             executions: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
@@ -195,14 +199,42 @@ impl Crew {
             && self.found.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(is_later)
     }
 
+    /// The first worker, which was alone, tells the others what it knows, and what it has counted.
+    pub fn tell(&self, known: Knowledge, [complete, blocked]: [u64; 2]) {
+        let _queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        self.executions.store(complete, Ordering::Relaxed);
+        self.blocked.store(blocked, Ordering::Relaxed);
+        let told = self.known.set(known);
+        debug_assert!(told.is_ok(), "only the first worker is alone, and only once");
+        self.changed.notify_all();
+    }
+
+    /// Waits until the first worker has found out what there is to know; false if that was the end.
+    fn wait_to_be_told(&self) -> bool {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.alone.is_some() && self.known.get().is_none() {
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    /// What is known of the attempts of the program from the start.
+    pub fn attempts(&self) -> Option<&Attempts> {
+        self.known.get().map(|known| &known.attempts)
+    }
+
     /// What is known of a location from the start.
     pub fn habits(&self, place: Place) -> Habits {
-        self.known.habits.get(&place).copied().unwrap_or_default()
+        self.known.get().and_then(|known| known.habits.get(&place)).copied().unwrap_or_default()
     }
 
     /// The locations that are known from the start.
     pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = self.known.habits.keys().copied().collect();
+        let mut places: Vec<Place> =
+            self.known.get().into_iter().flat_map(|known| known.habits.keys()).copied().collect();
         places.sort_unstable();
         places
     }
@@ -256,11 +288,10 @@ pub fn explore_with_team<M: Machine>(
     progress: &mut dyn FnMut(&Progress),
 ) -> Exploration {
     let started = Instant::now();
-    let (mut known, mut before) = (Knowledge::default(), Exploration::default());
-    let mut graphs = team.alone;
+    let mut alone = None;
     loop {
         let left = time_left(options, started);
-        let crew = Crew::new(team, known);
+        let crew = Crew::new(team, alone);
         let stretches = run_crew(make, &left, &crew, progress);
         if crew.strangers.load(Ordering::Relaxed) {
             let mut alone = crate::explore(make(), &time_left(options, started), progress);
@@ -268,13 +299,9 @@ pub fn explore_with_team<M: Machine>(
             return alone;
         }
         if !crew.restart.load(Ordering::Relaxed) && !crew.would_start_again(options) {
-            return crew.conclude(before, stretches);
+            return crew.conclude(stretches);
         }
-        match explore_alone(make(), &time_left(options, started), graphs, progress) {
-            Alone::Over(result) => return *result,
-            Alone::Stopped(learned, said) => (known, before) = (learned, *said),
-        }
-        graphs *= 8;
+        alone = Some(alone.map_or(team.alone, |graphs| 8 * graphs));
     }
 }
 
@@ -287,43 +314,6 @@ fn time_left(options: &Options, started: Instant) -> Options {
 /// So many graphs one worker visits without having to start again before the others join it.
 const GRAPHS_ALONE: u64 = 2_000;
 
-/// What one worker has come to.
-enum Alone {
-    /// The end.
-    Over(Box<Exploration>),
-    /// A number of graphs; with what it knows of the program, and what it has said and found.
-    Stopped(Knowledge, Box<Exploration>),
-}
-
-/// Explores until so many graphs have been visited without having to start again.
-fn explore_alone<M: Machine>(
-    mut machine: M,
-    options: &Options,
-    graphs: u64,
-    progress: &mut dyn FnMut(&Progress),
-) -> Alone {
-    let mut observer = crate::OnProgress(progress);
-    let mut session = Session::new(&options.limits, &mut observer);
-    if machine.start().is_err() {
-        unreachable!("other machines for the same program have been started");
-    }
-    let stopped = match options.model {
-        MemoryModel::Sc => Explorer::<M, models::sc::Sc>::new(machine, options, &mut session, None).run_for(graphs),
-        MemoryModel::Tso => Explorer::<M, models::tso::Tso>::new(machine, options, &mut session, None).run_for(graphs),
-        MemoryModel::Ra => Explorer::<M, models::ra::Ra>::new(machine, options, &mut session, None).run_for(graphs),
-        MemoryModel::Rc11 => {
-            Explorer::<M, models::rc11::Rc11>::new(machine, options, &mut session, None).run_for(graphs)
-        }
-    };
-    match stopped {
-        Some(known) => {
-            let Exploration { notes, violations, .. } = session.result;
-            Alone::Stopped(known, Box::new(Exploration { notes, violations, ..Exploration::default() }))
-        }
-        None => Alone::Over(Box::new(session.result)),
-    }
-}
-
 /// Whether something was found that ends everything.
 pub(crate) fn ends_all(result: &Exploration) -> bool {
     let found = [Interruption::FirstViolation, Interruption::MaxEvents];
@@ -333,6 +323,18 @@ pub(crate) fn ends_all(result: &Exploration) -> bool {
 struct Quiet;
 
 impl Observer for Quiet {}
+
+/// Shows how far the first worker has come as long as it is alone.
+struct Aloud<'a>(&'a Crew);
+
+impl Observer for Aloud<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        if self.0.alone.is_some() && self.0.known.get().is_none() {
+            self.0.executions.store(progress.complete, Ordering::Relaxed);
+            self.0.blocked.store(progress.blocked, Ordering::Relaxed);
+        }
+    }
+}
 
 fn run_crew<M: Machine>(
     make: &(dyn Fn() -> M + Sync),
@@ -359,13 +361,25 @@ fn run_crew<M: Machine>(
     })
 }
 
+/// Makes everybody stop if a worker panics: nobody would do what it has taken on, and the others would wait for ever.
+struct StopsAll<'a>(&'a Crew);
+
+impl Drop for StopsAll<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
 /// What one worker does.
 fn work<M: Machine>(make: &(dyn Fn() -> M + Sync), options: &Options, crew: &Crew, first: bool) -> Vec<Stretch> {
+    let _stops_all = StopsAll(crew);
     let mut limits = options.limits.clone();
     limits.interrupt = Some(Arc::clone(&crew.stop));
     let own = Options { limits, ..options.clone() };
-    let mut quiet = Quiet;
-    let mut session = Session::new(&own.limits, &mut quiet);
+    let mut aloud = Aloud(crew);
+    let mut session = Session::new(&own.limits, &mut aloud);
     let mut machine = make();
     if machine.start().is_err() {
         // It stops before anything can be explored.
@@ -399,11 +413,26 @@ fn labour<M: Machine, Mo: Model>(
     first: bool,
 ) -> Vec<Stretch> {
     let mut explorer = Explorer::<M, Mo>::new(machine, own, session, None);
-    explorer.join_crew(crew);
-    if first {
-        crew.wait_for_others();
-    }
-    let mut goes_on = !first || explorer.begin();
+    let mut goes_on = match crew.alone.filter(|_| first) {
+        Some(graphs) => {
+            if !explorer.begin_alone(crew, graphs) {
+                crew.stop();
+                return explorer.into_stretches();
+            }
+            crew.wait_for_others();
+            explorer.go_on_with_others()
+        }
+        None => {
+            if !crew.wait_to_be_told() {
+                return Vec::new();
+            }
+            explorer.join_crew(crew);
+            if first {
+                crew.wait_for_others();
+            }
+            !first || explorer.begin()
+        }
+    };
     while goes_on {
         let Some(parcel) = crew.take() else { break };
         if !explorer.adopt(parcel) {
@@ -418,8 +447,8 @@ fn labour<M: Machine, Mo: Model>(
 }
 
 impl Crew {
-    /// Puts together what was explored, in the order of one worker, up to what ends everything; with what was found before.
-    fn conclude(&self, before: Exploration, mut stretches: Vec<Stretch>) -> Exploration {
+    /// Puts together what was explored, in the order of one worker, up to what ends everything.
+    fn conclude(&self, mut stretches: Vec<Stretch>) -> Exploration {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).take();
         stretches.sort_by(|a, b| a.first.cmp(&b.first));
         let counts = |stretch: &Stretch| found.as_ref().is_none_or(|last| stretch.first <= *last);
@@ -428,9 +457,7 @@ impl Crew {
         let all = Limits { all: true, ..Limits::default() };
         let mut quiet = Quiet;
         let mut session = Session::new(&all, &mut quiet);
-        for result in std::iter::once(before).chain(results) {
-            add(&mut session, result);
-        }
+        results.for_each(|result| add(&mut session, result));
         session.result
     }
 }

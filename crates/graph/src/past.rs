@@ -16,8 +16,8 @@ use selvedge_machine::ThreadId;
 
 /// The number of an event. `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread.
 #[inline]
-pub(crate) fn of(graph: &Graph, event: &Event, last: Option<EventId>) -> u64 {
-    let known = |x: EventId| if x.is_event() { graph.event(x).past } else { x.index() as u64 };
+pub(crate) fn of(events: &[Event], event: &Event, last: Option<EventId>) -> u64 {
+    let known = |x: EventId| if x.is_event() { events[x.index()].past } else { x.index() as u64 };
     if event.kind == Kind::Turn {
         // The machine does not know of turns.
         return known(event.pred);

@@ -67,8 +67,19 @@ pub fn is_condition(addr: Addr) -> bool {
 
 impl Request {
     /// The access that an Op is, if it is one.
-    #[inline]
+    #[inline(always)]
     pub fn of(thread: ThreadId, op: &Op) -> Option<Request> {
+        match *op {
+            Op::Access(access) => Some(Request { access, role: Role::Memory, part: None }),
+            Op::CondWait { .. } | Op::CondWake { .. } | Op::CondSignal { .. } | Op::CondBroadcast { .. } => {
+                Request::of_condition(thread, op)
+            }
+            _ => None,
+        }
+    }
+
+    /// The access that an operation on a condition variable is.
+    fn of_condition(thread: ThreadId, op: &Op) -> Option<Request> {
         let waiting = 1u64 << (thread.index() % MAX_WAITING);
         let woken = waiting << MAX_WAITING;
         let or = AccessKind::Rmw { op: RmwOp::Or, operand: waiting, used: true };
@@ -77,7 +88,6 @@ impl Request {
             Some(Request { access, role, part: None })
         };
         match *op {
-            Op::Access(access) => Some(Request { access, role: Role::Memory, part: None }),
             Op::CondWait { cond } => on(cond, Role::Wait),
             Op::CondWake { cond, early } => on(cond, Role::Wake).map(|mut wake| {
                 let signalled = Cond { mask: woken, ..Cond::new(CmpOp::Ne, 0) };
@@ -160,16 +170,47 @@ impl Request {
         }
     }
 
+    /// Whether it writes if it finds `old`.
+    #[inline]
+    fn writes(&self, old: u64) -> bool {
+        match self.role {
+            Role::Memory => match self.access.kind {
+                AccessKind::Load => false,
+                AccessKind::Store { .. } | AccessKind::Rmw { .. } => true,
+                AccessKind::Cas { expected, .. } => truncate(expected, self.access.size) == old,
+            },
+            Role::Wait | Role::Wake => true,
+            Role::Signal | Role::Broadcast => asleep(old) != 0,
+        }
+    }
+
+    /// Whether the value that it reads does not satisfy its condition.
+    #[inline]
+    pub fn is_blocked(&self, value: u64) -> bool {
+        self.access.until.is_some_and(|until| !until.holds(value, self.access.size))
+    }
+
     /// What the value that it reads makes of it.
     #[inline]
     pub fn flags(&self, thread: ThreadId, value: u64) -> Flags {
-        let blocked = self.access.until.is_some_and(|until| !until.holds(value, self.access.size));
-        let exclusive = self.written(thread, value, 0).is_some();
-        let order = match self.access.kind {
-            AccessKind::Cas { failure, .. } if !exclusive => failure,
+        let blocked = self.is_blocked(value);
+        let exclusive = self.writes(value);
+        debug_assert_eq!(exclusive, self.written(thread, value, 0).is_some(), "it writes if it leaves something");
+        Flags { exclusive, blocked, order: if exclusive { self.access.order } else { self.order_of_read() } }
+    }
+
+    /// The same if what it reads was never written: it neither waits nor writes.
+    pub fn flags_of_error(&self) -> Flags {
+        Flags { exclusive: false, blocked: false, order: self.order_of_read() }
+    }
+
+    /// The memory order of an access that does not write.
+    #[inline]
+    fn order_of_read(&self) -> Order {
+        match self.access.kind {
+            AccessKind::Cas { failure, .. } => failure,
             _ => self.access.order,
-        };
-        Flags { exclusive, blocked, order }
+        }
     }
 }
 

@@ -60,6 +60,14 @@ impl<M: Machine> Runner<M> {
         self.agreed = executed.take_while(|&(&e, &made)| self.step(graph, e) == made).count();
     }
 
+    /// A graph is the present one now that has this many of its first executed events in common with the one that was.
+    #[inline]
+    pub fn switch_to_part(&mut self, graph: &Graph, common: usize) {
+        self.agreed = self.agreed.min(common);
+        let same = |(&e, &made): (&EventId, &Step)| self.step(graph, e) == made;
+        debug_assert!(graph.executed.iter().zip(&self.made).take(self.agreed).all(same), "they have been made");
+    }
+
     /// Events of the present graph from this place of its list on are no longer what they were.
     #[inline]
     pub fn forget_from(&mut self, executed: usize) {

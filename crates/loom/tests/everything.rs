@@ -191,6 +191,27 @@ fn channels() {
     });
 }
 
+/// Has one implementation for what is not `Sync`, and two otherwise: then it is not known which is meant.
+trait NotSync<A> {
+    fn is_not_sync() {}
+}
+struct Sure;
+impl<T: ?Sized> NotSync<()> for T {}
+impl<T: ?Sized + Sync> NotSync<Sure> for T {}
+
+fn is_send<T: Send>() {}
+fn is_sync<T: Sync>() {}
+
+#[test]
+fn what_may_be_sent_to_other_threads_is_what_std_lets() {
+    is_send::<(Sender<i32>, Receiver<i32>, Arc<i32>, Mutex<i32>, RwLock<i32>, Condvar, Notify, Barrier)>();
+    is_sync::<(Sender<i32>, Arc<i32>, Mutex<i32>, RwLock<i32>, Condvar, Notify, Barrier)>();
+    is_sync::<(MutexGuard<'static, i32>, RwLockReadGuard<'static, i32>, RwLockWriteGuard<'static, i32>)>();
+    <Receiver<i32> as NotSync<_>>::is_not_sync();
+    <std::sync::mpsc::Receiver<i32> as NotSync<_>>::is_not_sync();
+    <MutexGuard<'static, std::cell::Cell<i32>> as NotSync<_>>::is_not_sync();
+}
+
 #[test]
 fn arcs() {
     loom::model(|| {
@@ -212,6 +233,10 @@ fn arcs() {
         let shared: Arc<dyn std::fmt::Debug> = Arc::from_std(std::sync::Arc::new(1));
         assert_eq!(format!("{shared:?}"), "1");
         let _ = (Arc::<i32>::default(), Arc::from(1));
+        let _: (Arc<str>, Arc<str>) = (Arc::from("text"), Arc::from("text".to_owned()));
+        let _: (Arc<[i32]>, Arc<[i32]>) = (Arc::from(vec![1]), Arc::from([1].as_slice()));
+        let _: (Arc<[i32]>, Arc<dyn Send>) = (Arc::from([1, 2]), Arc::from(Box::new(1) as Box<dyn Send>));
+        assert_eq!(Arc::weak_count(&Arc::new(1)), 0);
         let _: (&i32, &i32) = (Arc::new(1).as_ref(), std::borrow::Borrow::borrow(&Arc::new(1)));
     });
 }
@@ -227,6 +252,8 @@ fn cells() {
             let pointer: MutPtr<i32> = cell.get_mut();
             *pointer.deref() = 3;
             pointer.with(|pointer: *mut i32| *pointer = 4);
+            // As with loom, it must not live on.
+            drop(pointer);
             let pointer: ConstPtr<i32> = cell.get();
             assert_eq!((*pointer.deref(), pointer.with(|pointer: *const i32| *pointer)), (4, 4));
         }
@@ -270,6 +297,20 @@ loom::lazy_static! {
     pub static ref PUBLIC: String = "text".to_owned();
     /// In between.
     pub(crate) static ref INSIDE: Vec<i32> = vec![1];
+}
+
+static BY_HAND: loom::lazy_static::Lazy<i32> = loom::lazy_static::Lazy { init: || 3, _p: std::marker::PhantomData };
+
+#[test]
+fn lazy_statics() {
+    loom::model(|| {
+        let (first, second): (&'static i32, &'static i32) = (BY_HAND.get(), BY_HAND.get());
+        assert_eq!((first, std::ptr::from_ref(first)), (&3, std::ptr::from_ref(second)));
+        let _: Option<loom::lazy_static::AccessError> = None;
+        loom::lazy_static::yield_now();
+        assert!(!loom::lazy_static::panicking());
+        assert!(thread::available_parallelism().is_ok());
+    });
 }
 
 #[test]

@@ -115,6 +115,12 @@ pub trait Machine {
         false
     }
 
+    /// How many of its newest steps the iteration has that such a thread would start again, if that is known. Steps of it
+    /// that write leave things as they were before it.
+    fn iteration(&self, _thread: ThreadId) -> Option<usize> {
+        None
+    }
+
     /// Whether the process has ended: `main` returned or `exit` was called. Threads that are left may go on (whatever
     /// they do could have come before the end), but one that waits is not deadlocked.
     fn exited(&self) -> bool;
@@ -128,6 +134,12 @@ pub trait Machine {
     /// What a `Ready` thread is about to do, in words.
     fn site(&self, thread: ThreadId) -> Site;
 
+    /// A number for the place in the source at which a `Ready` thread stands, if the machine has one at hand: whenever it is
+    /// the same, so is [`Site::span`]. To make that takes long.
+    fn place_number(&self, _thread: ThreadId) -> Option<u64> {
+        None
+    }
+
     /// The thread's name for people: `main`, `producer`, `worker#2`.
     fn thread_name(&self, thread: ThreadId) -> String;
 
@@ -136,6 +148,14 @@ pub trait Machine {
 
     /// The number of the thread with this path, made if it is new.
     fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId>;
+
+    /// A maximal execution has been explored, whatever its end: threads that are still `Ready` wait forever in it.
+    fn ends(&mut self) {}
+
+    /// Whether a `Ready` thread that is left waiting would have given up in time: the execution was cut off.
+    fn times_out(&self, _thread: ThreadId) -> bool {
+        false
+    }
 
     /// Whether [`Machine::at_end`] looks at what is left in memory.
     fn looks_at_the_end(&self) -> bool {

@@ -79,24 +79,34 @@ pub struct Session<'a> {
     /// What was found.
     pub result: Exploration,
     started: Instant,
+    /// How many steps are left until the next look at the clock, when the last one was, and how many steps lie between two.
     countdown: u32,
+    looked: Instant,
+    between: u32,
     seen: FxHashSet<(ViolationKind, String, Vec<SourceSpan>)>,
 }
 
 /// The exploration is over.
 pub struct Over;
 
-const STEPS_BETWEEN_CHECKS: u32 = 4096;
+/// At most so many steps lie between two looks at the clock, and one look is about so long after the other: a step may be
+/// some nanoseconds or a loop of millions of instructions.
+const MOST_STEPS: u32 = 4096;
+const FIRST_STEPS: u32 = 256;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 impl<'a> Session<'a> {
     /// A session that starts now.
     pub fn new(limits: &'a Limits, observer: &'a mut dyn Observer) -> Session<'a> {
+        let now = Instant::now();
         Session {
             limits,
             observer,
             result: Exploration::default(),
-            started: Instant::now(),
-            countdown: STEPS_BETWEEN_CHECKS,
+            started: now,
+            countdown: FIRST_STEPS,
+            looked: now,
+            between: FIRST_STEPS,
             seen: FxHashSet::default(),
         }
     }
@@ -109,7 +119,7 @@ impl<'a> Session<'a> {
         if self.countdown > 0 {
             return Ok(());
         }
-        self.countdown = STEPS_BETWEEN_CHECKS;
+        self.plan_next_look();
         let now = progress(&self.result);
         self.observer.progress(&now);
         if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
@@ -119,6 +129,19 @@ impl<'a> Session<'a> {
             return self.interrupted(Interruption::Time);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn plan_next_look(&mut self) {
+        let now = Instant::now();
+        let took = now.duration_since(self.looked);
+        self.looked = now;
+        self.between = match self.between {
+            many if took > BETWEEN_LOOKS => (many / 4).max(1),
+            few if took < BETWEEN_LOOKS / 8 => (few * 4).min(MOST_STEPS),
+            right => right,
+        };
+        self.countdown = self.between;
     }
 
     /// Ends the exploration early.

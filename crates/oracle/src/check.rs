@@ -19,7 +19,7 @@ use crate::race::find_race;
 use crate::relaxation::{HardBytes, Relaxation};
 use selvedge_ir::EntityRef;
 use selvedge_machine::verdict::{Exploration, Found};
-use selvedge_machine::{ThreadId, ViolationKind};
+use selvedge_machine::{ThreadId, Violation, ViolationKind};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
@@ -239,6 +239,12 @@ fn waits(kind: ViolationKind) -> bool {
     matches!(kind, ViolationKind::Deadlock | ViolationKind::Livelock)
 }
 
+/// Whether a violation is that two steps are not ordered: accesses, or an access and a `free` behind it.
+fn is_race(violation: &Violation) -> bool {
+    violation.kind == ViolationKind::DataRace
+        || violation.kind == ViolationKind::UseAfterFree && violation.message.ends_with("before the free")
+}
+
 fn compare_violations(found: &Enumeration, explored: &Explored) -> Checked {
     // The words for threads that wait are the engine's own.
     let plain =
@@ -249,7 +255,7 @@ fn compare_violations(found: &Enumeration, explored: &Explored) -> Checked {
         .flat_map(|c| c.ending.violations.iter().map(|(kind, text)| plain(*kind, text)))
         .collect();
     let reported = explored.result.violations.iter().map(|shown| &shown.violation);
-    let reported = reported.filter(|violation| violation.kind != ViolationKind::DataRace);
+    let reported = reported.filter(|violation| !is_race(violation));
     let reported: BTreeSet<_> = reported.map(|violation| plain(violation.kind, &violation.message)).collect();
     if expected == reported {
         return Ok(());
@@ -258,7 +264,7 @@ fn compare_violations(found: &Enumeration, explored: &Explored) -> Checked {
 }
 
 fn compare_races(found: &Enumeration, explored: &Explored) -> Checked {
-    let reported = explored.result.violations.iter().find(|shown| shown.violation.kind == ViolationKind::DataRace);
+    let reported = explored.result.violations.iter().find(|shown| is_race(&shown.violation));
     let exists = found.classes.values().find(|class| class.race);
     match (reported, exists) {
         (Some(shown), None) => Err((Subject::DataRace, format!("there is none: {}", shown.violation.message))),
@@ -293,7 +299,7 @@ fn replay(program: &Program, shown: &Found) -> Checked {
     }
     let run = rerun(program, &steps)?;
     let shows = match kind {
-        ViolationKind::DataRace => find_race(&run.trace).is_some(),
+        _ if is_race(&shown.violation) => find_race(&run.trace).is_some(),
         kind if waits(kind) => {
             !run.sc.threads().any(|thread| run.sc.enabled(thread))
                 && run.ending().violations.iter().any(|(other, _)| *other == kind)

@@ -182,6 +182,14 @@ pub enum Inst {
     },
     /// Goes on only if the test holds.
     Assume(Test),
+    /// The end of an attempt, which is what the thread has read since it last changed something: if the condition holds,
+    /// the attempt has failed, and the thread would start it again.
+    Retry {
+        /// What is compared.
+        reg: Reg,
+        /// When.
+        when: Until,
+    },
     /// Fails unless the test holds.
     Assert(Test),
     /// Jumps over the next instructions, if the test holds.
@@ -407,6 +415,7 @@ impl Inst {
             Inst::Assume(test) | Inst::Assert(test) | Inst::Repeat { when: test, .. } => {
                 [Some(test.reg), None, None, None]
             }
+            Inst::Retry { reg, when } => [Some(*reg), when.operand.reg, None, None],
             Inst::Skip { when, .. } => [when.map(|test| test.reg), None, None, None],
             Inst::Wake { dst, .. } => [*dst, None, None, None],
             Inst::Choose { dst, .. } => [Some(*dst), None, None, None],

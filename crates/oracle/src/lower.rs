@@ -152,7 +152,8 @@ fn check(thread: &Thread) -> Option<()> {
                 children.remove(known);
             }
             Inst::Choose { alternatives: 2, .. } | Inst::Signal(_) | Inst::Broadcast(_) | Inst::Exit | Inst::Leave => {}
-            Inst::Begin | Inst::End | Inst::Wake { .. } | Inst::Choose { .. } | Inst::Free(_) => return None,
+            Inst::Begin | Inst::End | Inst::Wake { .. } | Inst::Choose { .. } => return None,
+            Inst::Free(_) | Inst::Retry { .. } => return None,
         }
     }
     (!section).then_some(())
@@ -264,7 +265,7 @@ impl Writer<'_> {
             Inst::End => self.line("call @__VERIFIER_atomic_end()"),
             Inst::Exit => self.line("call @exit(i32 0)"),
             Inst::Leave => self.line("call @pthread_exit(ptr null)"),
-            Inst::Wake { .. } | Inst::Free(_) => return None,
+            Inst::Wake { .. } | Inst::Free(_) | Inst::Retry { .. } => return None,
         }
         Some(at + 1)
     }

@@ -255,6 +255,10 @@ impl ThreadState {
         expr.reg.map_or(0, |reg| self.regs[reg.index()]).wrapping_add(expr.add)
     }
 
+    fn holds(&self, until: Until, value: u64, size: u8) -> bool {
+        Cond::new(until.op, self.value(until.operand)).holds(value, size)
+    }
+
     fn finish(&mut self, exited: bool) {
         self.status = Status::Finished;
         self.exited = exited;
@@ -266,6 +270,11 @@ impl ThreadState {
         match inst {
             Inst::Set { dst, value } => self.regs[dst.index()] = self.value(*value),
             Inst::Assume(test) if !test.holds(self.regs[test.reg.index()]) => {
+                self.pc = here;
+                self.status = Status::AssumeBlocked;
+                return Local::End;
+            }
+            Inst::Retry { reg, when } if self.holds(*when, self.regs[reg.index()], 8) => {
                 self.pc = here;
                 self.status = Status::AssumeBlocked;
                 return Local::End;
@@ -325,6 +334,7 @@ impl Inst {
             self,
             Inst::Set { .. }
                 | Inst::Assume(_)
+                | Inst::Retry { .. }
                 | Inst::Assert(_)
                 | Inst::Skip { .. }
                 | Inst::Repeat { .. }
@@ -349,7 +359,8 @@ impl Machine for LitmusMachine {
 
     fn pending(&self, thread: ThreadId) -> &Op {
         let state = &self.threads[thread.index()];
-        debug_assert_eq!(state.status, Status::Ready, "only ready threads have a pending Op");
+        let has_one = matches!(state.status, Status::Ready | Status::AssumeBlocked);
+        debug_assert!(has_one, "only threads that could go on have a pending Op");
         &state.op
     }
 
@@ -392,6 +403,12 @@ impl Machine for LitmusMachine {
 
     fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
+    }
+
+    fn spins(&self, thread: ThreadId) -> bool {
+        let state = &self.threads[thread.index()];
+        let inst = self.program.threads[thread.index()].get(state.pc);
+        state.status == Status::AssumeBlocked && matches!(inst, Some(Inst::Retry { .. }))
     }
 
     fn exited(&self) -> bool {

@@ -11,8 +11,7 @@
 //!   otherwise at the next acquire fence of its thread.
 //!
 //! Everything is done byte by byte. An atomic section is one step; the accesses in it count as sequentially consistent
-//! atomics. `Free` is no access: freeing too early shows as a use after free in some execution. Accesses that cannot be
-//! performed do not count.
+//! atomics. `Free` is a plain write of the whole object. Accesses that cannot be performed do not count.
 //!
 //! Whether an execution has a race is the same for all equivalent executions, since these agree on who reads from whom.
 
@@ -31,6 +30,12 @@ pub fn find_race(trace: &Trace) -> Option<(usize, usize)> {
 /// Whether two steps make conflicting accesses, one of which is not atomic.
 fn conflict(a: &Event, b: &Event) -> bool {
     let (ours, theirs) = (performed(a), performed(b));
+    if let Op::Free { addr, size } = b.op
+        && !b.faulty
+    {
+        let freed = Touch { first: addr.0, end: addr.0 + size, writes: true };
+        return ours.iter().any(|(x, dx)| Touch::of(x, dx).conflicts(freed));
+    }
     ours.iter().any(|(x, dx)| {
         let plain = |y: &Access| !x.order.is_atomic() || !y.order.is_atomic();
         theirs.iter().any(|(y, dy)| plain(y) && Touch::of(x, dx).conflicts(Touch::of(y, dy)))

@@ -143,6 +143,9 @@ fn plainer(inst: &Inst) -> Vec<Inst> {
         }
         Inst::Set { dst, value } => all.extend(plainer_expr(value).map(|value| Inst::Set { dst, value })),
         Inst::Assume(test) => all.extend(plainer_test(test).map(Inst::Assume)),
+        Inst::Retry { reg, when } => {
+            all.extend(plainer_expr(when.operand).map(|operand| Inst::Retry { reg, when: Until { operand, ..when } }));
+        }
         Inst::Assert(test) => all.extend(plainer_test(test).map(Inst::Assert)),
         Inst::Skip { count, when: Some(test) } => {
             all.push(Inst::Skip { count, when: None });

@@ -12,6 +12,7 @@
 //!   r0 = load.acq v1:4 until ne 0
 //!   r1 = rmw.rlx add v0:4 r0+1
 //!   r2 = cas.acqrel.rlx v0+2:2 0 -> 1
+//!   retry if r0 ne r1
 //!   assert r0 ne 3
 //!   skip 1 if r0 eq 1
 //!   r3 = load.acq v1:4 spec
@@ -119,6 +120,7 @@ impl fmt::Display for Inst {
             Inst::Unlock { place } => write!(f, "unlock {place}")?,
             Inst::Set { dst, value } => write!(f, "{dst} = set {value}")?,
             Inst::Assume(test) => write!(f, "assume {test}")?,
+            Inst::Retry { reg, when } => write!(f, "retry if {reg} {} {}", when.op, when.operand)?,
             Inst::Assert(test) => write!(f, "assert {test}")?,
             Inst::Skip { count, when: None } => write!(f, "skip {count}")?,
             Inst::Skip { count, when: Some(test) } => write!(f, "skip {count} if {test}")?,
@@ -327,6 +329,11 @@ fn parse_action(word: &str, dst: Option<Reg>, words: &mut Words<'_>) -> Parsed<I
         "unlock" => Inst::Unlock { place: words.place()? },
         "set" => Inst::Set { dst: needed()?, value: words.expr()? },
         "assume" => Inst::Assume(words.test()?),
+        "retry" => {
+            words.expect("if")?;
+            let reg = words.entity('r')?;
+            Inst::Retry { reg, when: Until { op: words.cmp()?, operand: words.expr()? } }
+        }
         "assert" => Inst::Assert(words.test()?),
         "skip" => Inst::Skip { count: words.number()?, when: optional_test(words)? },
         "repeat" | "spin" => {
@@ -401,6 +408,7 @@ thread t0
   repeat 2 max 4 if r5 eq 1
   spin 1 max 1 if r5 ne 1
   assume r0 eq 1
+  retry if r0 ne r1+2
   assert r0 ne 3
   join t1
   leave

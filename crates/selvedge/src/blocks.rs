@@ -34,7 +34,7 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tracking<A = System>(pub A);
 
-#[cfg(feature = "allocator")]
+#[cfg(not(feature = "own-allocator"))]
 #[global_allocator]
 static ALLOCATOR: Tracking = Tracking(System);
 
@@ -380,6 +380,12 @@ impl Blocks {
     /// What is in the blocks: one that was freed has nothing in it.
     pub fn contents(&self) -> Vec<Vec<u64>> {
         self.blocks.iter().map(Blocks::content).collect()
+    }
+
+    /// The block that an address points into, if it lives: its address, and the words in it.
+    pub fn content_at(&self, at: usize) -> Option<(usize, Vec<u64>)> {
+        let block = self.find(at).filter(|block| !block.freed)?;
+        Some((block.at, Blocks::content(block)))
     }
 
     fn content(block: &Block) -> Vec<u64> {

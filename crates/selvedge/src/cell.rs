@@ -2,14 +2,14 @@
 //! the other are a data race.
 //!
 //! What a cell contains stays where it is. The engine sees an access of one byte that stands for all of it. As long as
-//! there is no race, the accesses to it are ordered, and they are carried out in that order.
+//! there is no race, the accesses to it are ordered, and they are carried out in that order. An access lasts as long as its
+//! closure runs, or as its pointer lives (`borrow.rs`).
 
 // What `ConstPtr` and `MutPtr` point to is reached by unsafe functions, as in loom.
 #![allow(unsafe_code)]
 
+use crate::borrow::{self, During, Use};
 use crate::object::Word;
-use selvedge_ir::Order;
-use selvedge_machine::AccessKind;
 use std::panic::Location;
 
 /// Stands in for `std::cell::UnsafeCell`; accesses are made by closures.
@@ -19,14 +19,14 @@ pub struct UnsafeCell<T: ?Sized> {
     data: std::cell::UnsafeCell<T>,
 }
 
-/// A pointer into an [`UnsafeCell`] for reading.
+/// A pointer into an [`UnsafeCell`] for reading. The cell counts as being read until this is dropped.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized> {
     word: Word,
     data: *const T,
 }
 
-/// A pointer into an [`UnsafeCell`] for reading and writing.
+/// A pointer into an [`UnsafeCell`] for reading and writing. The cell counts as being written until this is dropped.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized> {
     word: Word,
@@ -35,14 +35,12 @@ pub struct MutPtr<T: ?Sized> {
 
 #[track_caller]
 fn reads(word: &Word) {
-    word.must_be_of_this_run(Location::caller());
-    word.access(Order::Plain, AccessKind::Load, Location::caller());
+    borrow::touch(word, Use::Reads, Location::caller());
 }
 
 #[track_caller]
 fn writes(word: &Word) {
-    word.must_be_of_this_run(Location::caller());
-    word.access(Order::Plain, AccessKind::Store { value: 0 }, Location::caller());
+    borrow::touch(word, Use::Writes, Location::caller());
 }
 
 impl<T> UnsafeCell<T> {
@@ -59,38 +57,50 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// Reads it.
+    /// Reads it. The access lasts until the closure returns.
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*const T) -> R,
     {
-        reads(&self.word);
+        let _during = During::begin(&self.word, Use::Reads, Location::caller());
         f(self.data.get().cast_const())
     }
 
-    /// Reads and writes it.
+    /// Reads and writes it. The access lasts until the closure returns.
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*mut T) -> R,
     {
-        writes(&self.word);
+        let _during = During::begin(&self.word, Use::Writes, Location::caller());
         f(self.data.get())
     }
 
     /// A pointer to read it.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        reads(&self.word);
+        borrow::begin(&self.word, Use::Reads, Location::caller());
         ConstPtr { word: self.word.copy(), data: self.data.get().cast_const() }
     }
 
     /// A pointer to read and write it.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        writes(&self.word);
+        borrow::begin(&self.word, Use::Writes, Location::caller());
         MutPtr { word: self.word.copy(), data: self.data.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for ConstPtr<T> {
+    fn drop(&mut self) {
+        borrow::end(&self.word, Use::Reads, self.data.cast::<u8>().addr());
+    }
+}
+
+impl<T: ?Sized> Drop for MutPtr<T> {
+    fn drop(&mut self) {
+        borrow::end(&self.word, Use::Writes, self.data.cast::<u8>().addr());
     }
 }
 

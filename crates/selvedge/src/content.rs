@@ -59,6 +59,21 @@ impl Copies {
         }
     }
 
+    /// The words that are in them.
+    pub fn words(&self) -> Vec<u64> {
+        let word = |at: usize| {
+            let word = std::ptr::with_exposed_provenance::<u64>(at);
+            // SAFETY: these are 8 bytes of a copy, which lives until the run ends, and no reference to it is in use.
+            unsafe { word.read_volatile() }
+        };
+        // Pointers and numbers are aligned.
+        let all = self.0.values().flat_map(|&(copy, layout)| {
+            let start = copy.next_multiple_of(8);
+            (start..(copy + layout.size()).saturating_sub(7)).step_by(8)
+        });
+        all.map(word).collect()
+    }
+
     /// A number for what is in all copies. Words count as what they are `known_as`, if anything.
     pub fn fingerprint(&self, known_as: impl Fn(u64) -> Option<u64>) -> u64 {
         self.0.iter().fold(0, |all, (original, &(copy, layout))| {

@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 /// Only what is used of a stack takes memory.
 const STACK: usize = 1 << 20;
 /// No page is larger.
-const GUARD: usize = 1 << 16;
+pub(crate) const GUARD: usize = 1 << 16;
 
 /// Frames of the engine below the one that resumes a thread take less than this.
 const RESUMED: usize = 2048;
@@ -178,6 +178,11 @@ impl Strand {
         // SAFETY: the coroutine has suspended itself with it, and stays in the frame that it is in as long as it is not
         // resumed; then, and when its stack is taken back, this is null.
         unsafe { self.pending.as_ref() }
+    }
+
+    /// Whether it has come to its end.
+    pub fn has_ended(&self) -> bool {
+        self.coroutine.is_none()
     }
 
     /// An address on its stack below all frames of the model's code, while it waits with an operation.
@@ -352,6 +357,7 @@ impl Pool {
         strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
+        runtime::count_turn();
         overflow::guard(&raw const strand.guarded);
         let result = coroutine.resume(outcome);
         overflow::guard(std::ptr::null());

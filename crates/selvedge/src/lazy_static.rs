@@ -5,25 +5,20 @@
 
 use crate::once::{Found, OnceWord};
 use crate::runtime;
+pub use crate::thread::{AccessError, panicking, yield_now};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// Stands in for `lazy_static::lazy::Lazy`; made by `lazy_static!`.
+/// Stands in for `lazy_static::lazy::Lazy`; made by `lazy_static!`. Its fields are those of loom's.
 pub struct Lazy<T> {
-    init: fn() -> T,
-    once: OnceWord,
-    _p: PhantomData<fn(T)>,
+    #[doc(hidden)]
+    pub init: fn() -> T,
+    #[doc(hidden)]
+    pub _p: PhantomData<fn(T)>,
 }
 
 impl<T: 'static> Lazy<T> {
-    /// A value that is made when it is first used.
-    #[doc(hidden)]
-    #[track_caller]
-    pub const fn new(init: fn() -> T) -> Lazy<T> {
-        Lazy { init, once: OnceWord::new("lazy static"), _p: PhantomData }
-    }
-
     /// The value in this execution.
     ///
     /// # Panics
@@ -31,12 +26,14 @@ impl<T: 'static> Lazy<T> {
     /// After the end of the model's closure, when it has been dropped.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
+        runtime::must_be_inside();
         let at = Location::caller();
         let key = std::ptr::from_ref(self).addr();
-        if self.once.enter(at) == Found::New {
-            let value: Box<T> = Box::new(self.once.during(false, at, self.init));
+        let once = OnceWord::of(key, "lazy static", at);
+        if once.enter(at) == Found::New {
+            let value: Box<T> = Box::new(once.during(false, at, self.init));
             runtime::shared(|shared| shared.lazies.push((key, value)));
-            self.once.done(at);
+            once.done(at);
         }
         let value = runtime::shared(|shared| {
             let value = shared.lazies.iter().find(|(other, _)| *other == key);

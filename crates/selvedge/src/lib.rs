@@ -9,19 +9,20 @@
 //! | `model.rs`, `pass.rs` | `model`, `Builder`, `Stats`; how a model is explored |
 //! | `thread.rs`, `scope.rs`, `hint.rs` | threads |
 //! | `thread_local.rs`, `lazy_static.rs`, `macros.rs` | variables of threads, values that are made when they are used |
-//! | `sync/` | atomics, locks, condition variables, channels, `Arc` |
+//! | `sync/` | atomics, locks, condition variables, channels (`channel.rs` says what they are to the engines), `Arc` |
 //! | `future.rs`, `alloc.rs` | futures; memory and values that must not be leaked |
-//! | `cell.rs` | cells whose accesses are checked for races |
+//! | `cell.rs`, `borrow.rs` | cells whose accesses are checked for races |
 //! | `nondet.rs` | choices and assumptions |
 //! | `object.rs` | the words that all of these are made of |
 //! | `places.rs` | where objects are, so that they are known in every execution |
 //! | `blocks.rs`, `virtual_address.rs` | memory that threads allocate, and pointers to it |
 //! | `content.rs`, `once.rs` | what locks protect; what happens once |
+//! | `reachable.rs` | what statics own at the end, which is no leak |
 //! | `threads.rs` | numbers and names of threads |
 //! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
-//! | `machine.rs` | the machine that the engine drives |
+//! | `machine.rs`, `machine/determinism.rs` | the machine that the engine drives; whether a model does the same again |
 //! | `script.rs` | the steps of a run that is repeated |
-//! | `spin.rs`, `machine/awaits.rs` | loops that wait for others |
+//! | `spin.rs`, `rounds.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `replay.rs` | an execution, written down so that it can be run again |
@@ -31,7 +32,9 @@
 
 pub mod alloc;
 mod blocks;
+mod borrow;
 pub mod cell;
+mod command;
 mod content;
 mod coroutine;
 pub mod future;
@@ -47,9 +50,11 @@ mod overflow;
 mod pass;
 mod places;
 mod progress;
+mod reachable;
 mod replay;
 mod report;
 mod retry;
+mod rounds;
 mod runtime;
 mod scope;
 mod script;

@@ -7,26 +7,32 @@
 //! are taken back, that happens once per turn of the exploration.
 //!
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
-//! that names the first operation that differs.
+//! that names the first operation that differs (`machine/determinism.rs`).
 
 mod attempts;
 pub(crate) mod awaits;
+pub(crate) mod determinism;
+mod handover;
 mod past;
 mod retries;
 pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
+use crate::nondet::IN_TIME;
 use crate::places;
+use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
-use crate::spin::Spin;
+use crate::shared::Shared;
+use crate::spin::{Iteration, Spin};
+use crate::sync::channel::MESSAGE;
 use crate::update::Updates;
 use awaits::Ahead;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
-    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, SourceSpan, Status, Stop, ThreadId,
-    Unsupported, Violation, ViolationKind, main_thread,
+    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, Status, Stop, ThreadId, Unsupported,
+    Violation, ViolationKind, main_thread,
 };
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -39,7 +45,8 @@ struct State {
     status: Status,
     op: Op,
     at: Option<At>,
-    spins: bool,
+    /// If it spins: the iteration that it would start again.
+    spins: Option<Iteration>,
 }
 
 /// What a thread's state was before a change, but for the Op: that is the one of the step that is taken back.
@@ -47,16 +54,18 @@ struct State {
 struct Saved {
     thread: ThreadId,
     status: Status,
-    spins: bool,
+    spins: Option<Iteration>,
     at: Option<At>,
 }
 
-const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: false };
+const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: None };
 
 /// A thread's coroutine.
 struct Slot {
     strand: Strand,
     spin: Spin,
+    /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
+    cycle: Option<Iteration>,
 }
 
 /// A model being run.
@@ -85,6 +94,8 @@ pub(crate) struct RustMachine {
     told: Vec<u64>,
     /// What is known of loops that try again.
     tries: retries::Tries,
+    /// What has been compared.
+    compared: determinism::Compared,
 }
 
 /// More is not kept of what was tried out.
@@ -132,6 +143,7 @@ impl RustMachine {
             image: Vec::new(),
             told: Vec::new(),
             tries: retries::Tries::default(),
+            compared: determinism::Compared::default(),
         }
     }
 
@@ -182,7 +194,7 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default() });
+        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), cycle: None });
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
@@ -194,7 +206,7 @@ impl RustMachine {
         if slot.spin.watches()
             && let Some((op, _)) = &pending
         {
-            slot.spin.performed(op, outcome);
+            slot.spin.performed(op, outcome, is_tried);
         }
         runtime::repeats(repeats && !slot.spin.watches());
         let mut before = slot.spin.watches().then(|| memory(others));
@@ -230,7 +242,8 @@ impl RustMachine {
                 break;
             }
             let top = runtime::shared(|shared| shared.top);
-            if slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top))) {
+            if let Some(cycle) = slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top)), is_tried) {
+                slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 break;
             }
             runtime::repeats(false);
@@ -259,16 +272,17 @@ impl RustMachine {
                 let slot =
                     self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
                 let &Pending { op, at } = slot.strand.pending().expect("it waits with an operation");
-                *state = State { status: Status::Ready, op, at: Some(at), spins: false };
+                *state = State { status: Status::Ready, op, at: Some(at), spins: None };
                 if runtime::take_aside() {
                     return Err(self.caught_panic(thread, at));
                 }
             }
             Came::To(Yielded::Yields { at, .. }) => {
-                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: true, ..*state };
+                let spins = self.slots[thread.index()].as_ref().and_then(|slot| slot.cycle);
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins, ..*state };
             }
             Came::To(Yielded::Assumes(at)) => {
-                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: false, ..*state };
+                *state = State { status: Status::AssumeBlocked, at: Some(at), spins: None, ..*state };
             }
             Came::To(Yielded::Stop(stop)) => {
                 state.status = Status::Stopped;
@@ -309,7 +323,7 @@ impl RustMachine {
 
     fn begin(&mut self) {
         runtime::forget_deferred();
-        runtime::shared(crate::shared::Shared::new_run);
+        runtime::shared(Shared::new_run);
     }
 
     /// Objects that threads allocate from now on are made at this time.
@@ -322,6 +336,7 @@ impl RustMachine {
         if runtime::shared(|shared| shared.restart) {
             return Err(*runtime::starts_again());
         }
+        self.keep_met();
         self.abandon();
         self.begin();
         self.stale = false;
@@ -338,13 +353,16 @@ impl RustMachine {
             std::mem::take(&mut shared.script.steps)
         });
         runtime::take_aside();
+        let result = result.and_then(|()| self.compare());
+        // Threads are not where they should be: whoever wants them to go on next is told the same.
+        self.stale = result.is_err();
         result
     }
 
     /// Lets threads make the steps of the script.
     fn follow_script(&mut self) -> Result<(), Stop> {
-        while let Some(Step { thread, op, outcome, now, .. }) = self.next_of_script() {
-            self.check(thread, &op)?;
+        while let Some(Step { thread, op, outcome, now, at }) = self.next_of_script() {
+            self.check(thread, &op, at)?;
             self.set_time(now);
             if let Op::Spawn { child } = op {
                 // As in the first run: the parent comes to its next operation, then the child to its first one.
@@ -375,42 +393,6 @@ impl RustMachine {
         })
     }
 
-    /// Whether a thread is where the record says.
-    #[inline]
-    fn check(&self, thread: ThreadId, op: &Op) -> Result<(), Stop> {
-        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
-        match slot.and_then(|slot| slot.strand.pending()) {
-            Some(now) if now.op == *op => Ok(()),
-            now => Err(self.differs(thread, *op, now.map(|now| (now.op, now.at)))),
-        }
-    }
-
-    /// A thread does not do what it has done before. What a model's code does for the first time in a process (`std`
-    /// allocates buffers, for instance) it does not do again: so everything is tried again first.
-    fn differs(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
-        let again = runtime::shared(|shared| {
-            shared.mismatches += 1;
-            shared.restart = shared.mismatches <= 2;
-            shared.restart
-        });
-        if again { *runtime::starts_again() } else { self.not_deterministic(thread, op, now) }
-    }
-
-    fn not_deterministic(&self, thread: ThreadId, op: Op, now: Option<(Op, At)>) -> Stop {
-        let name = self.thread_name(thread);
-        let before = crate::report::operation(&op);
-        let (after, place) = match now {
-            Some((now, at)) => (crate::report::operation(&now), runtime::span(at)),
-            None => ("nothing".to_owned(), SourceSpan::default()),
-        };
-        let feature = format!(
-            "a model that is not deterministic: with the same outcomes, {name} did this in one run: {before}; and this in \
-             another: {after}. A model must not depend on time, randomness, addresses, or on what `std` keeps from one \
-             run to the next"
-        );
-        Stop::Unsupported(Box::new(Unsupported { feature, place }))
-    }
-
     /// A number for all that has happened.
     fn past(&self) -> u64 {
         let mut hasher = FxHasher::default();
@@ -431,6 +413,11 @@ impl RustMachine {
     fn state(&self, thread: ThreadId) -> &State {
         self.states.get(thread.index()).unwrap_or(&ABSENT)
     }
+}
+
+/// Whether somebody tries to take a lock.
+fn is_tried(addr: Addr) -> bool {
+    runtime::shared(|shared| shared.tried.contains(&addr))
 }
 
 /// A thread, and the others.
@@ -457,6 +444,20 @@ fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
     hasher.finish()
 }
 
+/// What still lives at the end of a run and must not.
+pub(crate) fn leak() -> Option<Violation> {
+    let left = runtime::shared(|shared| shared.unreachable());
+    let (_, (what, _)) = left.first()?;
+    let others = match left.len() - 1 {
+        0 => String::new(),
+        1 => " (another one too)".to_owned(),
+        n => format!(" ({n} others too)"),
+    };
+    let message = format!("{what} that the model has made still lives at its end{others}");
+    let places = left.iter().take(8).map(|(_, (what, at))| (runtime::span(at), format!("{what} made here")));
+    Some(Violation { kind: ViolationKind::Leak, message, places: places.collect() })
+}
+
 impl Drop for RustMachine {
     fn drop(&mut self) {
         self.abandon();
@@ -471,9 +472,11 @@ impl Drop for RustMachine {
 impl Machine for RustMachine {
     fn start(&mut self) -> Result<(), Stop> {
         self.begin();
+        self.compared.real = true;
         self.save(main_thread());
         self.create(main_thread());
-        self.advance(main_thread(), 0)
+        let result = self.advance(main_thread(), 0);
+        result.map_err(|stop| self.fails_again(main_thread(), stop))
     }
 
     fn thread_limit(&self) -> usize {
@@ -489,16 +492,15 @@ impl Machine for RustMachine {
     }
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
-        let op = self.state(thread).op;
+        let State { op, at, .. } = *self.state(thread);
         let now = self.memory.now();
         let ahead = self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now));
         if ahead.is_some() {
             self.stale = false;
         } else if self.stale {
             self.run_again()?;
-            self.check(thread, &op)?;
+            self.check(thread, &op, at)?;
         }
-        let at = self.state(thread).at;
         if let Some(at) = at
             && runtime::shared(|shared| shared.retries.begins(at))
             && ahead.is_none()
@@ -506,7 +508,7 @@ impl Machine for RustMachine {
             self.may_begin_attempt(thread)?;
             if self.stale {
                 self.run_again()?;
-                self.check(thread, &op)?;
+                self.check(thread, &op, Some(at))?;
             }
         }
         self.save(thread);
@@ -524,16 +526,18 @@ impl Machine for RustMachine {
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
-        match op {
-            // The parent's own trouble is reported first; the child exists all the same.
-            Op::Spawn { child } => {
-                self.save(child);
-                self.create(child);
-                let child = self.advance(child, 0);
-                own.and(child)
-            }
-            _ => own,
+        if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
+            own = Err(*runtime::starts_again());
         }
+        let mut own = own.map_err(|stop| (thread, stop));
+        if let Op::Spawn { child } = op {
+            // The parent's own trouble is reported first; the child exists all the same.
+            self.save(child);
+            self.create(child);
+            let childs = self.advance(child, 0);
+            own = own.and(childs.map_err(|stop| (child, stop)));
+        }
+        own.map_err(|(thread, stop)| self.fails_again(thread, stop))
     }
 
     fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
@@ -606,7 +610,11 @@ impl Machine for RustMachine {
     }
 
     fn spins(&self, thread: ThreadId) -> bool {
-        self.state(thread).spins
+        self.state(thread).spins.is_some_and(|it| !it.locks || !self.others_came_since(thread, it.steps))
+    }
+
+    fn iteration(&self, thread: ThreadId) -> Option<usize> {
+        self.state(thread).spins.map(|iteration| iteration.steps as usize)
     }
 
     /// The end of the model's closure does not end the other threads: they have to end by themselves.
@@ -642,19 +650,24 @@ impl Machine for RustMachine {
         let state = self.state(thread);
         let span = state.at.map(runtime::span).unwrap_or_default();
         let (object, plain) = match state.op {
-            _ if state.spins => (String::new(), false),
+            _ if state.spins.is_some() => (String::new(), false),
             Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
             Op::CondWait { cond } | Op::CondWake { cond, .. } => (crate::report::object(cond), false),
             Op::CondSignal { cond } | Op::CondBroadcast { cond } => (crate::report::object(cond), false),
             _ => (String::new(), false),
         };
         let call = match state.op {
-            _ if state.spins => String::new(),
+            _ if state.spins.is_some() => String::new(),
             Op::Access(Access { kind: AccessKind::Load, .. }) if plain => "with".to_owned(),
             Op::Access(Access { kind: AccessKind::Store { .. }, .. }) if plain => "with_mut".to_owned(),
             _ => String::new(),
         };
         Site { span, object, call, ..Site::default() }
+    }
+
+    fn place_number(&self, thread: ThreadId) -> Option<u64> {
+        let at = self.state(thread).at?;
+        Some(std::ptr::from_ref(at).addr() as u64)
     }
 
     fn thread_name(&self, thread: ThreadId) -> String {
@@ -669,23 +682,32 @@ impl Machine for RustMachine {
         Some(runtime::shared(|shared| shared.threads.at(path)))
     }
 
+    fn times_out(&self, thread: ThreadId) -> bool {
+        matches!(self.state(thread).op, Op::Access(Access { until: Some(IN_TIME), .. }))
+    }
+
+    /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
+    fn ends(&mut self) {
+        let waits = |shared: &Shared, state: &State| match state.op {
+            Op::Access(access) if state.status == Status::Ready => {
+                shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)
+            }
+            _ => false,
+        };
+        runtime::shared(|shared| {
+            let matters = !shared.config.count_senders && shared.places.has_channels();
+            if matters && self.states.iter().any(|state| waits(shared, state)) {
+                shared.config.count_senders = true;
+                shared.restart = true;
+            }
+        });
+    }
+
     fn at_end(&mut self) -> Result<(), Stop> {
-        if self.stale {
+        if self.is_to_be_compared() || self.stale {
             self.run_again()?;
         }
-        let left = runtime::shared(|shared| {
-            let mut left: Vec<_> = shared.live.iter().map(|(&number, &made)| (number, made)).collect();
-            left.sort_unstable_by_key(|&(number, _)| number);
-            left
-        });
-        let Some((_, (what, _))) = left.first() else { return Ok(()) };
-        let others = match left.len() - 1 {
-            0 => String::new(),
-            n => format!(" ({n} others too)"),
-        };
-        let message = format!("{what} that the model has made still lives at its end{others}");
-        let places = left.iter().take(8).map(|(_, (what, at))| (runtime::span(at), format!("{what} made here")));
-        Err(Stop::Violation(Box::new(Violation { kind: ViolationKind::Leak, message, places: places.collect() })))
+        leak().map_or(Ok(()), |violation| Err(Stop::Violation(Box::new(violation))))
     }
 
     fn output(&self) -> &str {

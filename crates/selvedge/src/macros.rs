@@ -43,7 +43,8 @@ macro_rules! lazy_static {
                 fn init() -> $type {
                     $init
                 }
-                static LAZY: $crate::lazy_static::Lazy<$type> = $crate::lazy_static::Lazy::new(init);
+                static LAZY: $crate::lazy_static::Lazy<$type> =
+                    $crate::lazy_static::Lazy { init, _p: ::std::marker::PhantomData };
                 LAZY.get()
             }
         }

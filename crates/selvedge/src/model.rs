@@ -1,7 +1,7 @@
 //! Runs models.
 
+use crate::command::command;
 use crate::pass;
-use crate::report;
 use crate::runtime::{self, At};
 pub use selvedge_graph::MemoryModel;
 use std::panic::Location;
@@ -198,7 +198,7 @@ impl Builder {
             eprintln!("selvedge: {}: {error}", file.display());
         }
         if let (Some(failure), Some(replay)) = (&mut stats.failure, &stats.replay) {
-            failure.push_str(&report::command(replay));
+            failure.push_str(&command(replay));
         }
         stats
     }

@@ -1,7 +1,8 @@
 //! Choices that are not the model's own, and assumptions.
 
 use crate::runtime;
-use selvedge_machine::Op;
+use selvedge_ir::CmpOp;
+use selvedge_machine::{Cond, Op, SourceSpan};
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
@@ -80,21 +81,36 @@ pub fn assume(holds: bool) {
     }
 }
 
-/// Whether something that may fail or end for no reason does. That is explored in a second pass, and once per thread at
+/// Whether something that may fail or end for no reason does; in words, what it does then. That is explored in a second pass, and once per thread at
 /// most: with more, loops that try again would have no last execution.
 #[track_caller]
-pub(crate) fn for_no_reason() -> bool {
-    let thread = runtime::must_be_inside();
+pub(crate) fn for_no_reason(what: &'static str) -> bool {
+    let (thread, at) = (runtime::must_be_inside(), Location::caller());
     let possible = !std::thread::panicking()
         && runtime::shared(|shared| {
             shared.left_out.spurious |= !shared.config.spurious;
             shared.config.spurious && shared.per_thread(thread).spurious == 0
         });
-    let happens = possible && runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1;
+    if possible {
+        runtime::shared(|shared| shared.without_reason.insert(std::ptr::from_ref(at).addr(), (what, at)));
+    }
+    let happens = possible && runtime::perform(Op::Choose { alternatives: 2 }, at) == 1;
     if happens {
         runtime::shared(|shared| shared.per_thread(thread).spurious += 1);
     }
     happens
+}
+
+/// What waits for until some word is not 0 that would time out otherwise: a thread that is left waiting for this is not
+/// stuck, since that its time is up is another execution (`Machine::times_out`). Nothing else waits for this.
+pub(crate) const IN_TIME: Cond = Cond::new(CmpOp::Ugt, 0);
+
+/// What happens for no reason at a place, if a choice there is whether it does.
+pub(crate) fn without_reason(place: &SourceSpan) -> Option<&'static str> {
+    runtime::shared(|shared| {
+        let mut known = shared.without_reason.values();
+        known.find(|(_, at)| runtime::span(at) == *place).map(|(what, _)| *what)
+    })
 }
 
 /// A wait has timed out. After so many times that a thread is blocked instead: a loop of waits would have no last execution.

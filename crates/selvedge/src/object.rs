@@ -8,7 +8,7 @@
 //! not happen after that is a data race.
 
 use crate::runtime::{self, At};
-use crate::shared::Seen;
+use crate::shared::{Seen, Shared};
 use crate::virtual_address::{may_be_pointer, may_be_virtual};
 use selvedge_ir::Order;
 use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ViolationKind};
@@ -58,6 +58,20 @@ impl Word {
         word
     }
 
+    /// The word of something at an address that has none of its own.
+    #[track_caller]
+    pub fn of(place: usize, what: &'static str, at: At) -> Word {
+        let number = runtime::shared(|shared| match shared.words.get(&place) {
+            Some(&number) => number,
+            None => {
+                let number = shared.meet(place, 8, 0, what, at);
+                shared.words.insert(place, number);
+                number
+            }
+        });
+        Word { remembered: AtomicU64::new(number), init: 0, size: 8, what, at }
+    }
+
     /// Where it is.
     #[track_caller]
     pub fn addr(&self) -> Addr {
@@ -102,6 +116,11 @@ impl Word {
 
     fn in_words(&self) -> String {
         format!("{} (made at {}:{}:{})", self.what, self.at.file(), self.at.line(), self.at.column())
+    }
+
+    /// Where it is, if it has been used in this run.
+    pub fn known(&self, shared: &Shared) -> Option<Addr> {
+        shared.recognise(self.remembered.load(Ordering::Relaxed)).map(|seen| seen.addr)
     }
 
     /// Whether it has been used in this run.

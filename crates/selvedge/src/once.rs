@@ -42,6 +42,12 @@ impl OnceWord {
         OnceWord(Word::new(what, 8, NEW))
     }
 
+    /// Of something that has no word of its own.
+    #[track_caller]
+    pub fn of(place: usize, what: &'static str, at: At) -> OnceWord {
+        OnceWord(Word::of(place, what, at))
+    }
+
     /// The word.
     pub fn word(&self) -> &Word {
         &self.0

@@ -61,8 +61,9 @@ const CAUGHT: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", t
 /// What is said about it.
 pub(crate) const MESSAGE: &str = "stack overflow: a thread of the model has used up its stack of 1 MiB";
 
-/// How much of a stack has to be left for an operation.
-pub(crate) const RESERVE: usize = 1 << 15;
+/// How much of a stack has to be left for an operation. What is below the limit of a [`Strand`](crate::coroutine::Strand) is
+/// not looked at when stacks are compared, so no thread may be suspended there.
+pub(crate) const RESERVE: usize = crate::coroutine::GUARD + (1 << 15);
 
 /// Whether less than that is left.
 #[inline]

@@ -7,20 +7,22 @@
 //! so that comes to an end; but there may be many places. So after [`MOST_STARTS`] of them nothing is learned any more, and
 //! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
-use crate::machine::{Body, RustMachine};
+use crate::machine::determinism::not_deterministic;
+use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Engine, Stats};
 use crate::progress::Line;
 use crate::replay::{Recorded, model_at};
 use crate::report;
+use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
-use crate::shared::Config;
+use crate::shared::{Config, LeftOut};
 use crate::table::table;
 use crate::update::Updates;
 use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{Status, Stop};
+use selvedge_machine::{SourceSpan, Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,6 +66,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         let updates = shared.config.updates;
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
+        shared.config.count_senders = recorded.count_senders;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
         updates
     });
@@ -81,23 +84,32 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
     };
     let mut failure = match &replay.stop {
         Some((_, Stop::Violation(violation))) => report::violation(violation),
-        Some((_, Stop::Unsupported(unsupported))) => format!("{}\n  at {}\n", unsupported.feature, unsupported.place),
+        Some((_, Stop::Unsupported(unsupported))) => report::unsupported(unsupported),
         Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
         None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
-        None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
+        None => match machine::leak() {
+            Some(violation) => report::violation(&violation),
+            None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
+        },
     };
     failure.push_str("in this execution, which was run again:\n");
-    failure.push_str(&table(&replay));
+    let forever = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
+        Some(_) => false,
+        None => true,
+    };
+    failure.push_str(&table(&replay, forever));
     let not_covered = vec!["one execution was run again, and no other".to_owned()];
     Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
 }
 
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| shared.retries.on = false);
+    runtime::shared(|shared| (shared.retries.on, shared.once) = (false, true));
     loop {
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, &recorded.schedule);
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
+            runtime::shared(|shared| shared.once = false);
             return result;
         }
     }
@@ -119,9 +131,33 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
             stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
         }
     }
-    if runtime::shared(|shared| shared.left_out.timeouts) {
+    if builder.engine == Engine::Trace && builder.memory_model != MemoryModel::Sc {
+        let asked = builder.memory_model.name();
+        stats.not_covered.push(format!(
+            "what {asked} allows beyond sequential consistency: `Engine::Trace` explores interleavings, whatever the memory \
+             model is set to"
+        ));
+    }
+    if left_out.rendezvous {
+        stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
+    }
+    let LeftOut { timeouts, rounds: left_out_rounds, choices: left_out_choices, .. } =
+        runtime::shared(|shared| shared.left_out);
+    if timeouts {
         let n = builder.max_timeouts;
         stats.not_covered.push(format!("executions in which a thread times out more than {n} times"));
+    }
+    if left_out_rounds {
+        let n = crate::spin::ROUNDS;
+        stats.not_covered.push(format!(
+            "executions in which a thread comes more than {n} times round a loop that takes a lock and gives it back, having \
+             changed nothing, while others try to take that lock"
+        ));
+    }
+    if left_out_choices {
+        let note =
+            "whether loops that spin and choose (`nondet`) ever end: a thread that comes round is not followed further";
+        stats.notes.push(note.to_owned());
     }
     stats
 }
@@ -151,6 +187,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         shared.awaits.clear();
         shared.awaits.on = builder.engine == Engine::Graph;
         shared.retries.clear();
+        shared.unmarked.forget_longest();
         // What fails for no reason is a choice between a load and its exchange.
         let spurious = shared.config.spurious;
         shared.blocks.freed_early = None;
@@ -179,10 +216,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
                 result
             }
         };
-        runtime::shared(|shared| {
-            let freed = shared.blocks.freed_early.as_ref();
-            shared.restart |= freed.is_some_and(|freed| shared.retries.give_up_freed(freed));
-        });
+        runtime::shared(|shared| shared.restart |= shared.looks_into_freed());
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);
@@ -223,13 +257,13 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
         stats.failure = Some(failure(builder, body, found, result, &recorded));
         stats.replay = Some(recorded.write());
     } else if let Some(unsupported) = &result.unsupported {
-        stats.failure = Some(format!("{}\n  at {}\n", unsupported.feature, unsupported.place));
+        stats.failure = Some(report::unsupported(unsupported));
     } else if result.interruption == Some(Interruption::MaxEvents) {
         let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
+        let bounds = runtime::shared(|shared| shared.unmarked.longest()).map_or_else(|| bounds.join("; "), in_words);
         stats.failure = Some(format!(
-            "an execution has more than {} operations: {}. If the model is that long, raise `max_branches`\n",
+            "an execution has more than {} operations: {bounds}. If the model is that long, raise `max_branches`\n",
             builder.max_branches,
-            bounds.join("; ")
         ));
     }
     if let Some(why) = result.interruption {
@@ -240,6 +274,41 @@ fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats 
     stats.notes = runtime::shared(|shared| shared.retries.notes().to_vec());
     stats.notes.extend(result.notes.iter().cloned());
     stats
+}
+
+/// What is wrong, if a violation does not come again when its execution is run once more.
+fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option<String> {
+    let what = match again {
+        Ok(Replay { stop: Some((_, Stop::Unsupported(unsupported))), .. }) => {
+            return Some(report::unsupported(unsupported));
+        }
+        Ok(Replay { stop: None, threads, .. }) => match found.violation.kind {
+            ViolationKind::Assertion => "no thread fails",
+            kind if is_forever(kind) && threads.iter().all(|end| end.status == Status::Finished) => "all threads end",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let violation = report::violation(&found.violation);
+    let what = format!("this was found in one run: {}; and this in another: {what}", found.violation.message);
+    let Stop::Unsupported(differs) = not_deterministic(&what, SourceSpan::default()) else { return None };
+    Some(format!("{}\n{violation}", differs.feature))
+}
+
+/// A loop that may never end.
+fn in_words(longest: Longest) -> String {
+    let Longest { rounds, thread, op, at } = longest;
+    let (name, what, place) = (report::name(thread), report::operation(&op), runtime::span(at));
+    format!(
+        "{name} has performed this {rounds} times and changed nothing that others see: {what}, at {place}. A loop that waits \
+         for others ends with `hint::spin_loop()` or `thread::yield_now()`, and is then explored without a bound unless it \
+         also changes something itself, such as a counter"
+    )
+}
+
+/// Whether what is wrong is that threads stay where they are.
+fn is_forever(kind: ViolationKind) -> bool {
+    matches!(kind, ViolationKind::Deadlock | ViolationKind::Livelock)
 }
 
 /// A violation with the execution that shows it.
@@ -255,9 +324,20 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     let lines = if runtime::is_spoiled() {
         "  (the steps cannot be shown)\n".to_owned()
     } else {
-        replay(body, recorded).map_or_else(|error| format!("  (the steps cannot be shown: {error})\n"), |r| table(&r))
+        let again = replay(body, recorded);
+        if let Some(differs) = comes_not_again(found, &again) {
+            text = differs;
+        }
+        let shown = |replay: Replay| table(&replay, is_forever(found.violation.kind));
+        let not_shown = |error| format!("  (the steps cannot be shown: {error} Or is the model not deterministic?)\n");
+        again.map_or_else(not_shown, shown)
     };
-    text.push_str(&format!("in this execution (memory model {model}; {explored} others were explored before it):\n"));
+    let before = match explored {
+        0 => "the first that was explored".to_owned(),
+        1 => "one other was explored before it".to_owned(),
+        n => format!("{n} others were explored before it"),
+    };
+    text.push_str(&format!("in this execution (memory model {model}; {before}):\n"));
     text.push_str(&lines);
     text
 }

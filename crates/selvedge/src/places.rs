@@ -67,6 +67,8 @@ pub(crate) struct Places {
     numbering: Addresses,
     outside: u64,
     block: Addr,
+    /// Words of channels, by the channel and their number in it.
+    channels: FxHashMap<(Addr, u64), Addr>,
     /// What places where something was met were known by before that, if it is noted: it can be taken back.
     trail: Vec<Was>,
     notes_trail: bool,
@@ -83,8 +85,10 @@ pub(crate) struct Was {
 /// How many objects from outside a model can be used in it, and how many threads there can be.
 const OUTSIDE: u64 = 2048;
 const PARKS: u64 = selvedge_machine::memory::MAX_THREADS as u64;
-/// The size of the memory for both.
-const BLOCK: u64 = ROOM * OUTSIDE + 8 * PARKS;
+/// How many words channels can have in a model, besides those that they are made with.
+const CHANNELS: u64 = 1 << 13;
+/// The size of the memory for all of them.
+const BLOCK: u64 = ROOM * OUTSIDE + 8 * PARKS + 8 * CHANNELS;
 /// Every object has room for all sizes, so that a place may have objects of different sizes in different executions.
 const ROOM: u64 = 16;
 /// What lies further behind in a block is an object of its own.
@@ -117,6 +121,7 @@ impl Places {
             numbering,
             outside: 0,
             block,
+            channels: FxHashMap::default(),
             trail: Vec::new(),
             notes_trail: false,
         }
@@ -130,6 +135,7 @@ impl Places {
         self.sizes.iter_mut().for_each(Vec::clear);
         self.numbering.clear();
         self.outside = 0;
+        self.channels.clear();
         let block = self.numbering.next(None, ObjectKind::Global, BLOCK);
         debug_assert_eq!(block, Some(self.block), "the first object always has the same address");
         self.new_run();
@@ -336,6 +342,24 @@ impl Places {
     /// The word that says whether a thread may go on after it has parked.
     pub fn park_word(&self, thread: ThreadId) -> Addr {
         Addr(self.block.0 + ROOM * OUTSIDE + 8 * thread.index() as u64)
+    }
+
+    /// The n-th word of a channel, and whether it was not known before; none if there are too many.
+    pub fn channel_word(&mut self, channel: Addr, n: u64) -> Option<(Addr, bool)> {
+        let count = self.channels.len() as u64;
+        if let Some(&addr) = self.channels.get(&(channel, n)) {
+            return Some((addr, false));
+        }
+        let addr = Addr(self.block.0 + ROOM * OUTSIDE + 8 * PARKS + 8 * count);
+        (count < CHANNELS).then(|| {
+            self.channels.insert((channel, n), addr);
+            (addr, true)
+        })
+    }
+
+    /// Whether some channel is used.
+    pub fn has_channels(&self) -> bool {
+        !self.channels.is_empty()
     }
 }
 

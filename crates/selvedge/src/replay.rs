@@ -16,9 +16,10 @@ use std::fmt::Write;
 pub(crate) struct Recorded {
     /// Where the model is.
     pub model: String,
-    /// Whether exchanges fail and waits end for no reason, and whether every `Arc` is counted.
+    /// Whether exchanges fail and waits end for no reason, and whether every `Arc`, and senders of channels, are counted.
     pub spurious: bool,
     pub count_arcs: bool,
+    pub count_senders: bool,
     /// Whether attempts of `fetch_update` are made one by one.
     pub one_by_one: bool,
     pub schedule: Schedule,
@@ -32,8 +33,9 @@ pub(crate) fn model_at(at: At) -> String {
 impl Recorded {
     /// An execution of a model that was run with this.
     pub fn new(at: At, config: Config, schedule: Schedule) -> Recorded {
-        let Config { spurious, count_arcs, updates, .. } = config;
-        Recorded { model: model_at(at), spurious, count_arcs, one_by_one: updates == Updates::OneByOne, schedule }
+        let Config { spurious, count_arcs, count_senders, updates, .. } = config;
+        let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
+        Recorded { model, spurious, count_arcs, count_senders, one_by_one, schedule }
     }
 
     /// As text.
@@ -41,7 +43,13 @@ impl Recorded {
         let Schedule { threads, steps, links } = &self.schedule;
         let flag = |set: bool, name: char| if set { name } else { '-' };
         let weak = links.is_some();
-        let flags = [flag(self.spurious, 's'), flag(self.count_arcs, 'c'), flag(self.one_by_one, 'u'), flag(weak, 'w')];
+        let counts = match (self.count_arcs, self.count_senders) {
+            (false, false) => '-',
+            (true, false) => 'c',
+            (false, true) => 'n',
+            (true, true) => 'b',
+        };
+        let flags = [flag(self.spurious, 's'), counts, flag(self.one_by_one, 'u'), flag(weak, 'w')];
         let paths: Vec<String> = threads.iter().map(|path| write_path(path)).collect();
         let mut text = format!("{};{};{};", self.model, String::from_iter(flags), paths.join("/"));
         let words = steps.iter().enumerate().map(|(n, step)| {
@@ -89,7 +97,8 @@ impl Recorded {
         Some(Recorded {
             model: model.to_owned(),
             spurious: flags.contains('s'),
-            count_arcs: flags.contains('c'),
+            count_arcs: flags.contains(['c', 'b']),
+            count_senders: flags.contains(['n', 'b']),
             one_by_one: flags.contains('u'),
             schedule: Schedule { threads, steps: made, links: weak },
         })
@@ -154,15 +163,20 @@ mod tests {
             let threads = vec![vec![], vec![0], vec![0, 2]];
             let schedule = Schedule { threads, steps: steps.clone(), links };
             let model = "tests/a;b.rs:3:4".to_owned();
-            let recorded = Recorded { model, spurious: true, count_arcs: false, one_by_one: true, schedule };
-            assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
+            let mut recorded =
+                Recorded { model, spurious: true, count_arcs: false, count_senders: false, one_by_one: true, schedule };
+            for (count_arcs, count_senders) in [(false, false), (true, false), (false, true), (true, true)] {
+                recorded = Recorded { count_arcs, count_senders, ..recorded };
+                assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
+            }
         }
     }
 
     #[test]
     fn an_execution_without_steps_can_be_written() {
         let (model, schedule) = ("m".to_owned(), Schedule::default());
-        let recorded = Recorded { model, spurious: false, count_arcs: true, one_by_one: false, schedule };
+        let recorded =
+            Recorded { model, spurious: false, count_arcs: true, count_senders: false, one_by_one: false, schedule };
         assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
     }
 

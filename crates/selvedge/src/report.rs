@@ -1,9 +1,10 @@
 //! What went wrong, in words.
 
 use crate::runtime;
-use selvedge_ir::Order;
+use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, TAKER};
+use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::verdict::Interruption;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Violation};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Unsupported, Violation};
 use std::fmt::Write;
 
 /// An object in words.
@@ -66,7 +67,36 @@ fn order_in_words(order: Order) -> &'static str {
     }
 }
 
+/// What is done with a word of a channel, in words; none if it is not one of a channel.
+fn channel_in_words(access: &Access) -> Option<String> {
+    let (what, at) = runtime::shared(|shared| shared.origins.get(&access.addr).copied())?;
+    let does = match (what, access.kind) {
+        (CHANNEL, AccessKind::Rmw { op: RmwOp::Add, .. }) => "sends to",
+        (CHANNEL, AccessKind::Rmw { operand: NO_RECEIVER, .. }) => "drops the receiver of",
+        (CHANNEL, AccessKind::Rmw { .. }) => "drops the last sender of",
+        (CHANNEL, AccessKind::Cas { .. }) => "tries to send to",
+        (CHANNEL, _) => "looks into",
+        (SENDERS, AccessKind::Rmw { op: RmwOp::Add, .. }) => "clones a sender of",
+        (SENDERS, _) => "drops a sender of",
+        (MESSAGE, AccessKind::Store { value: NEVER }) => "ends",
+        (MESSAGE, AccessKind::Store { .. }) => "hands a message over to",
+        (MESSAGE, _) => "receives from",
+        (ROOM, AccessKind::Store { value: NEVER }) => "turns away a sender from",
+        (ROOM, AccessKind::Store { .. }) => "makes room in",
+        (ROOM, _) if access.until.is_none() => "looks for room in",
+        (ROOM, _) => "waits for room in",
+        (TAKER, AccessKind::Store { value: NEVER }) => "turns away a sender from",
+        (TAKER, AccessKind::Store { .. }) => "lets a sender go on of",
+        (TAKER, _) => "waits for the receiver of",
+        _ => return None,
+    };
+    Some(format!("{does} a channel (made at {}:{}:{})", at.file(), at.line(), at.column()))
+}
+
 fn access_in_words(access: &Access) -> String {
+    if let Some(words) = channel_in_words(access) {
+        return words;
+    }
     let (object, order) = (on(access.addr), order_in_words(access.order));
     let shown = |n: u64| value(access, n);
     match (access.purpose, access.kind) {
@@ -79,6 +109,9 @@ fn access_in_words(access: &Access) -> String {
         (_, AccessKind::Load) => format!("load, {order}, of {object}"),
         (_, AccessKind::Store { .. }) if access.order == Order::Plain => format!("write, {order}, of {object}"),
         (_, AccessKind::Store { value }) => format!("store of {}, {order}, to {object}", shown(value)),
+        (_, AccessKind::Rmw { op: RmwOp::Xchg, operand, .. }) => {
+            format!("swap with {}, {order}, on {object}", shown(operand))
+        }
         (_, AccessKind::Rmw { op, operand, .. }) => format!("{op} {}, {order}, on {object}", shown(operand)),
         (_, AccessKind::Cas { expected, new, failure }) => {
             let (expected, new, failure) = (shown(expected), shown(new), order_in_words(failure));
@@ -102,11 +135,9 @@ pub(crate) fn violation(violation: &Violation) -> String {
     text
 }
 
-/// How to run an execution again.
-pub(crate) fn command(recorded: &str) -> String {
-    let test = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
-    let test = test.map_or(String::new(), |name| format!(" {name} -- --exact --nocapture"));
-    format!("to run this one execution again: SELVEDGE_REPLAY='{recorded}' cargo test{test}\n")
+/// Something that cannot be explored, in words.
+pub(crate) fn unsupported(unsupported: &Unsupported) -> String {
+    format!("this cannot be explored: {}\n  at {}\n", unsupported.feature, unsupported.place)
 }
 
 /// Why an exploration ended before everything was explored.

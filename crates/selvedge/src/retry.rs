@@ -310,6 +310,9 @@ impl Retries {
     /// Gives exchanges up on the way to which threads look into blocks that others free: an attempt that fails could look
     /// into one that was freed. Whether there are any.
     pub fn give_up_freed(&mut self, freed: &FxHashSet<BlockId>) -> bool {
+        if self.looked_into.is_empty() {
+            return false;
+        }
         let places: FxHashSet<Spot> = self
             .looked_into
             .iter()
@@ -383,7 +386,7 @@ impl Retries {
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
                 *open = None;
                 return Standing::Op(marked);
-            } else if own || matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) {
+            } else if own || is_load(&op) && !is_speculative(&self.speculates(op, at)) {
                 speculation.on_way |= !speculation.moved && self.is_on_way(speculation.load, at);
                 speculation.moved = true;
             } else {
@@ -470,11 +473,32 @@ impl Retries {
     }
 }
 
+fn is_load(op: &Op) -> bool {
+    matches!(op, Op::Access(Access { kind: AccessKind::Load, .. }))
+}
+
+/// Whether an operation begins an attempt: the one before it has not been confirmed then, and never will be.
+fn is_speculative(op: &Op) -> bool {
+    matches!(op, Op::Access(Access { speculative: Some(_), .. }))
+}
+
 /// Whether a load may take the place of a failed exchange: it must not see more.
 pub(crate) fn sees_no_more(load: Order, failure: Order) -> bool {
     match load {
         Order::Relaxed => true,
         Order::Acquire => matches!(failure, Order::Acquire | Order::SeqCst),
         _ => failure == load,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_takes_the_place_of_a_failed_exchange_only_if_it_sees_no_more() {
+        let orders = [Order::Relaxed, Order::Acquire, Order::SeqCst];
+        let seen = orders.map(|load| orders.map(|failure| sees_no_more(load, failure)));
+        assert_eq!(seen, [[true, true, true], [false, true, true], [false, false, true]]);
     }
 }

@@ -15,7 +15,8 @@ use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
-    Access, AccessKind, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
+    Access, AccessKind, Addr, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind,
+    main_thread,
 };
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -67,6 +68,8 @@ thread_local! {
     /// What the last model has left, for the next one.
     static LEFT: Cell<Option<Box<Shared>>> = const { Cell::new(None) };
     static PANIC: RefCell<Vec<(String, SourceSpan)>> = const { RefCell::new(Vec::new()) };
+    /// How often a thread was resumed.
+    static TURNS: Cell<u64> = const { Cell::new(0) };
     /// How many operations destructors have made while their thread unwinds, that could not be put off.
     static ASIDE: Cell<u64> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
@@ -170,13 +173,28 @@ pub(crate) fn current() -> Option<ThreadId> {
 /// The thread that runs.
 #[track_caller]
 pub(crate) fn must_be_inside() -> ThreadId {
-    current().unwrap_or_else(|| outside_model())
+    match current() {
+        Some(thread) => thread,
+        None => outside_model(),
+    }
 }
 
 /// Says who runs.
 pub(crate) fn set_here(here: Option<Here>) {
     THREAD.set(here.map_or(0, |here| here.thread.index()));
     YIELDER.set(here.map_or(std::ptr::null(), |here| here.yielder));
+}
+
+/// A thread is about to be resumed. (Counted here and not where operations are performed, since what is counted must not be
+/// left over on a thread's stack.)
+#[inline]
+pub(crate) fn count_turn() {
+    TURNS.set(TURNS.get() + 1);
+}
+
+/// How often a thread was resumed.
+pub(crate) fn turns() -> u64 {
+    TURNS.get()
 }
 
 /// Whether operations need more than usual: stacks and memory are compared.
@@ -213,7 +231,7 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         return perform_unusually(op, at);
     }
     if REPEATS.get()
-        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op))
+        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op, at))
     {
         return outcome;
     }
@@ -230,8 +248,11 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
     if DEFERS.get() {
         perform_deferred();
     }
+    if comes_again(&op, at) {
+        yields(at);
+    }
     let op = marked(op, at);
-    let outcome = match from_script(&op) {
+    let outcome = match from_script(&op, at) {
         Some(outcome) => outcome,
         None => {
             scrub();
@@ -240,6 +261,20 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
     };
     performed(&op, at, outcome);
     outcome
+}
+
+/// Whether threads come to this operation again and again (`rounds.rs`).
+#[inline(never)]
+fn comes_again(op: &Op, at: At) -> bool {
+    shared(|shared| shared.unmarked.marks(op, at))
+}
+
+/// Somebody tries to take a lock.
+#[track_caller]
+pub(crate) fn tries(lock: Addr) {
+    if !std::thread::panicking() && shared(|shared| shared.tries(lock)) {
+        start_again();
+    }
 }
 
 /// An operation that is marked if the thread may spin there, or try something again.
@@ -264,11 +299,11 @@ fn performed(op: &Op, at: At, outcome: Outcome) {
 
 /// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
 #[inline(never)]
-fn from_script(op: &Op) -> Option<Outcome> {
+fn from_script(op: &Op, at: At) -> Option<Outcome> {
     if !REPEATS.get() {
         return None;
     }
-    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op))
+    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op, at))
 }
 
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
@@ -305,7 +340,8 @@ fn defer(op: Op, at: At) {
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    UNUSUAL.set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty()));
+    UNUSUAL
+        .set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty() || !shared.unmarked.is_empty()));
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
@@ -366,12 +402,19 @@ pub(crate) fn stop(feature: String, at: At) -> ! {
     unreachable!("a thread that was stopped is never resumed")
 }
 
+/// The thread cannot go on, for this reason.
+#[track_caller]
+pub(crate) fn stop_with(why: Yielded) -> ! {
+    suspend(why);
+    unreachable!("a thread that was stopped is never resumed")
+}
+
 /// Stops the first thread of a model if nobody sees what the model allocates.
 pub(crate) fn must_track() {
     if !shared(|shared| std::mem::replace(&mut shared.tracked, true)) && !blocks::is_installed() {
         let feature = "a program whose allocator is not `selvedge::alloc::Tracking`: what a model allocates would not be \
-                       known again in the next execution. Switch the feature `allocator` of this crate on, or wrap the \
-                       program's own allocator in `Tracking`";
+                       known again in the next execution. Switch the feature `own-allocator` of this crate off, or wrap \
+                       the program's own allocator in `Tracking`";
         suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported {
             feature: feature.to_owned(),
             place: SourceSpan::default(),
@@ -409,8 +452,18 @@ pub(crate) fn yields(at: At) {
     if std::thread::panicking() {
         count_aside();
     } else {
+        has_room(at);
         scrub();
         suspend_yielding(at);
+    }
+}
+
+/// Fails if the stack is used up.
+#[track_caller]
+#[inline(never)]
+fn has_room(at: At) {
+    if overflow::is_near() {
+        fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
 }
 

@@ -20,6 +20,14 @@ pub(crate) struct Step {
     pub at: Option<At>,
 }
 
+impl Step {
+    /// Whether this is the operation. The same code performs it, so its place is at the same address.
+    #[inline]
+    pub fn is(&self, op: &Op, at: At) -> bool {
+        self.op == *op && self.at.is_none_or(|known| std::ptr::eq(known, at))
+    }
+}
+
 /// The steps that are being repeated.
 #[derive(Default)]
 pub(crate) struct Script {
@@ -32,12 +40,12 @@ pub(crate) struct Script {
 impl Script {
     /// A thread comes to an operation: the step that it is, if it is the next one. The machine has to know of new threads.
     #[inline]
-    pub fn take(&mut self, thread: ThreadId, op: &Op) -> Option<&Step> {
+    pub fn take(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<&Step> {
         if self.next >= self.end {
             return None;
         }
         let step = &self.steps[self.next];
-        let is_next = step.thread == thread && !matches!(op, Op::Spawn { .. }) && step.op == *op;
+        let is_next = step.thread == thread && !matches!(op, Op::Spawn { .. }) && step.is(op, at);
         is_next.then(|| {
             self.next += 1;
             step
@@ -49,6 +57,7 @@ impl Script {
 mod tests {
     use super::*;
     use selvedge_ir::{EntityRef, Order};
+    use std::panic::Location;
 
     #[test]
     fn a_thread_takes_only_the_next_step_and_only_its_own() {
@@ -58,7 +67,8 @@ mod tests {
         let spawn = Op::Spawn { child: other };
         let steps = vec![step(main, fence, 0), step(main, choice, 1), step(other, fence, 0), step(main, spawn, 0)];
         let mut script = Script { steps, next: 0, end: 4 };
-        let mut take = |thread, op| script.take(thread, &op).map(|step| step.outcome);
+        let here = Location::caller();
+        let mut take = |thread, op| script.take(thread, &op, here).map(|step| step.outcome);
         assert_eq!(take(other, fence), None);
         assert_eq!(take(main, choice), None, "the fence comes first");
         assert_eq!(take(main, fence), Some(0));
@@ -67,6 +77,21 @@ mod tests {
         assert_eq!(take(other, fence), Some(0));
         assert_eq!(take(main, spawn), None, "the machine makes the child");
         script.end = 3;
-        assert!(script.take(main, &fence).is_none(), "the script is at its end");
+        assert!(script.take(main, &fence, here).is_none(), "the script is at its end");
+    }
+
+    #[test]
+    fn the_same_operation_elsewhere_is_another_step() {
+        let (main, fence) = (ThreadId::new(0), Op::Fence { order: Order::SeqCst });
+        let (here, there) = (Location::caller(), fence_at());
+        let steps = vec![Step { thread: main, op: fence, outcome: 0, now: 0, at: Some(here) }];
+        let mut script = Script { steps, next: 0, end: 1 };
+        assert!(script.take(main, &fence, there).is_none());
+        assert!(script.take(main, &fence, here).is_some());
+    }
+
+    #[track_caller]
+    fn fence_at() -> At {
+        Location::caller()
     }
 }

@@ -1,18 +1,21 @@
 //! What operations and the machine share while a model is run.
 
 use crate::blocks::{Installed, SavedBlocks};
+use crate::borrow::Borrows;
 use crate::content::Copies;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
 use crate::object::Word;
 use crate::places::{Met, Place, Places, Was};
 use crate::retry::{Open, Retries, Standing};
+use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
+use crate::spin::{Cycle, Iteration};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId};
 use std::any::Any;
@@ -69,6 +72,8 @@ pub(crate) struct Config {
     pub panics_end_threads: bool,
     /// Whether every `Arc` is counted.
     pub count_arcs: bool,
+    /// Whether senders of channels are counted.
+    pub count_senders: bool,
     /// How `fetch_update` is explored.
     pub updates: Updates,
 }
@@ -80,6 +85,12 @@ pub(crate) struct LeftOut {
     pub timeouts: bool,
     /// Something that could have failed or woken for no reason.
     pub spurious: bool,
+    /// More rounds of loops that take locks which others try to take.
+    pub rounds: bool,
+    /// Whether a loop in which a thread chooses ever ends.
+    pub choices: bool,
+    /// Messages without room for them that are sent only if a receiver waits.
+    pub rendezvous: bool,
 }
 
 /// What operations and the machine share.
@@ -88,6 +99,8 @@ pub(crate) struct Shared {
     pub run: u64,
     pub config: Config,
     pub left_out: LeftOut,
+    /// Places at which something may fail or end for no reason, by the addresses of their descriptions.
+    pub without_reason: FxHashMap<usize, (&'static str, At)>,
     /// What its threads have done.
     pub per_thread: Vec<PerThread>,
     /// Objects that the machine does not know of yet.
@@ -111,6 +124,10 @@ pub(crate) struct Shared {
     pub raw_arcs: FxHashMap<usize, (Option<Arc<Word>>, u64)>,
     /// What `lazy_static!`s are in this run, by the address of their key, in the order in which they were made.
     pub lazies: Vec<(usize, Box<dyn Any>)>,
+    /// How often messages were put into channels and taken out of them.
+    pub handed_over: u64,
+    /// Words of what has none of its own, by its address.
+    pub words: FxHashMap<usize, u64>,
     /// Copies of what is in statics.
     pub copies: Copies,
     /// Memory from `alloc::alloc` by its address: the object that stands for it, and its number in `live`.
@@ -120,19 +137,31 @@ pub(crate) struct Shared {
     /// Words that say whether a thread may go on that has parked.
     pub parks: FxHashMap<Addr, ThreadId>,
     /// Objects that were met in this run, by the number that they have got.
-    numbers: Vec<Seen>,
+    pub numbers: Vec<Numbered>,
+    /// Which cells are being accessed.
+    pub borrows: Borrows,
+    /// How many operations of runs that were repeated threads have performed without being resumed.
+    pub repeated: u64,
     /// An address in the frame that has started the model.
     pub top: usize,
     /// How much of a stack is looked at when threads spin; 0 if none does.
     pub spins: usize,
     /// Where threads spin.
     pub awaits: Awaits,
+    /// Locks that somebody tries to take in some execution, and so may find held.
+    pub tried: FxHashSet<Addr>,
+    /// Whether a cycle in which locks are taken was taken for a pure one.
+    pub spins_with_locks: bool,
+    /// Where threads come again and again without saying that they spin.
+    pub unmarked: Unmarked,
     /// Where threads try again.
     pub retries: Retries,
     /// Whether what runs is tried out only, perhaps with values that no execution has.
     pub tries_out: bool,
     /// The exploration has to start again.
     pub restart: bool,
+    /// Whether one execution is run, and no thread runs twice.
+    pub once: bool,
     /// How often a run has differed from its record.
     pub mismatches: u32,
     /// Whether it is known that the allocator tells what the model allocates.
@@ -151,7 +180,8 @@ pub(crate) struct SavedShared {
     run: u64,
     rest: u64,
     thread: (u32, u32, u32, u32, Option<Open>),
-    numbers: Vec<Seen>,
+    numbers: Vec<Numbered>,
+    borrows: Borrows,
     trail: usize,
     met: Vec<Was>,
     copies: Vec<(usize, Vec<u8>)>,
@@ -166,6 +196,13 @@ pub(crate) struct Seen {
     pub outside: bool,
 }
 
+/// An object that was met in this run, and the value that it had first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Numbered {
+    pub seen: Seen,
+    pub init: u64,
+}
+
 /// An object keeps the run and its number in one word.
 const NUMBER_BITS: u32 = 24;
 /// So does a value that must not be leaked.
@@ -178,6 +215,7 @@ impl Shared {
             run: 0,
             config: Config::default(),
             left_out: LeftOut::default(),
+            without_reason: FxHashMap::default(),
             per_thread: Vec::new(),
             met: Vec::new(),
             bodies: Vec::new(),
@@ -190,17 +228,25 @@ impl Shared {
             virtuals: VirtualAddresses::default(),
             raw_arcs: FxHashMap::default(),
             lazies: Vec::new(),
+            handed_over: 0,
+            words: FxHashMap::default(),
             copies: Copies::default(),
             allocations: FxHashMap::default(),
             origins: FxHashMap::default(),
             parks: FxHashMap::default(),
             numbers: Vec::new(),
+            borrows: Borrows::default(),
+            repeated: 0,
             top: 0,
             spins: 0,
             awaits: Awaits::default(),
+            tried: FxHashSet::default(),
+            spins_with_locks: false,
+            unmarked: Unmarked::default(),
             retries: Retries::default(),
             tries_out: false,
             restart: false,
+            once: false,
             mismatches: 0,
             tracked: false,
             script: Script::default(),
@@ -213,6 +259,7 @@ impl Shared {
     pub fn begin_model(&mut self, config: Config, top: usize) {
         self.config = config;
         self.left_out = LeftOut::default();
+        self.without_reason.clear();
         self.next_live = 1;
         self.threads.new_model();
         self.places.new_model();
@@ -222,6 +269,9 @@ impl Shared {
         self.top = top;
         self.spins = 0;
         self.awaits = Awaits::default();
+        self.tried.clear();
+        self.spins_with_locks = false;
+        self.unmarked = Unmarked::default();
         self.retries = Retries::default();
         self.restart = false;
         self.mismatches = 0;
@@ -244,6 +294,8 @@ impl Shared {
         }
         self.per_thread.clear();
         std::mem::forget(std::mem::take(&mut self.lazies));
+        self.handed_over = 0;
+        self.words.clear();
         self.copies.clear();
         std::mem::forget(std::mem::take(&mut self.bodies));
         self.met.clear();
@@ -253,6 +305,7 @@ impl Shared {
         self.live.clear();
         self.next_live = 1;
         self.numbers.clear();
+        self.borrows.clear();
         self.places.new_run();
         self.virtuals.new_run();
         self.blocks.new_run();
@@ -260,9 +313,10 @@ impl Shared {
 
     /// A thread comes to an operation of a run that is being repeated: the outcome, if it goes on by itself.
     #[inline]
-    pub fn repeat(&mut self, thread: ThreadId, op: &Op) -> Option<Outcome> {
-        let step = self.script.take(thread, op)?;
+    pub fn repeat(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<Outcome> {
+        let step = self.script.take(thread, op, at)?;
         self.blocks.now = step.now;
+        self.repeated += 1;
         // As if the machine had been asked: the memory knows what was met before.
         self.met.clear();
         Some(step.outcome)
@@ -280,7 +334,8 @@ impl Shared {
     fn remembered(&mut self, met: Met, what: &'static str, at: At) -> u64 {
         let number = self.numbers.len() as u64;
         assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
-        self.numbers.push(Seen { addr: met.addr, outside: met.owner.is_none() });
+        let seen = Seen { addr: met.addr, outside: met.owner.is_none() };
+        self.numbers.push(Numbered { seen, init: met.init });
         self.met.push(met);
         self.origins.insert(met.addr, (what, at));
         self.run << NUMBER_BITS | number
@@ -290,7 +345,10 @@ impl Shared {
     #[inline]
     pub fn recognise(&self, remembered: u64) -> Option<Seen> {
         let number = remembered & ((1 << NUMBER_BITS) - 1);
-        (remembered >> NUMBER_BITS == self.run).then(|| self.numbers.get(number as usize).copied()).flatten()
+        (remembered >> NUMBER_BITS == self.run)
+            .then(|| self.numbers.get(number as usize))
+            .flatten()
+            .map(|known| known.seen)
     }
 
     /// Meets the object that lies at an address.
@@ -306,6 +364,15 @@ impl Shared {
         *made += 1;
         let met = self.places.make(thread, n, size, init, self.blocks.now);
         self.remembered(met, what, at)
+    }
+
+    /// One of the words of a channel, all of which are 0 at first; none if there are too many.
+    pub fn channel_word(&mut self, channel: Addr, n: u64, what: &'static str, at: At) -> Option<Addr> {
+        let (addr, is_new) = self.places.channel_word(channel, n)?;
+        if is_new {
+            self.origins.insert(addr, (what, at));
+        }
+        Some(addr)
     }
 
     /// A thread has allocated a block that is one object.
@@ -332,6 +399,7 @@ impl Shared {
         let PerThread { made, children, timeouts, spurious, open, .. } = *self.per_thread(thread);
         saved.thread = (made, children, timeouts, spurious, open);
         saved.numbers.clone_from(&self.numbers);
+        saved.borrows.clone_from(&self.borrows);
         let trail = self.places.trail();
         saved.trail = before.map_or(trail, |before| before.trail).min(trail);
         saved.met.clear();
@@ -349,6 +417,7 @@ impl Shared {
         let now = self.per_thread(thread);
         (now.made, now.children, now.timeouts, now.spurious, now.open) = saved.thread;
         self.numbers.clone_from(&saved.numbers);
+        self.borrows.clone_from(&saved.borrows);
         self.places.put_back(saved.trail, &saved.met);
         Copies::put_back(&saved.copies);
         self.blocks.put_back(&saved.blocks);
@@ -364,6 +433,7 @@ impl Shared {
         }
         (self.unjoined, self.live.len(), self.next_live, self.lazies.len()).hash(&mut hasher);
         (self.bodies.len(), self.copies.len(), self.parks.len()).hash(&mut hasher);
+        (self.words.len(), self.handed_over).hash(&mut hasher);
         let of = |what: &dyn Fn(&mut FxHasher)| {
             let mut hasher = FxHasher::default();
             what(&mut hasher);
@@ -378,7 +448,10 @@ impl Shared {
     /// A number for what a thread has changed since in memory, and in what objects are known by.
     pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
         let mut hasher = FxHasher::default();
-        self.numbers[saved.numbers.len().min(self.numbers.len())..].hash(&mut hasher);
+        for Numbered { seen, .. } in &self.numbers[saved.numbers.len().min(self.numbers.len())..] {
+            seen.hash(&mut hasher);
+        }
+        (self.numbers.len(), self.borrows.len()).hash(&mut hasher);
         if let Some(PerThread { made, children, timeouts, spurious, .. }) = self.per_thread.get(thread.index()) {
             (made, children, timeouts, spurious).hash(&mut hasher);
         }
@@ -466,8 +539,39 @@ impl Shared {
             (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
         }
         (self.unjoined, self.live.len(), self.raw_arcs.len()).hash(&mut hasher);
-        (self.allocations.len(), self.lazies.len()).hash(&mut hasher);
+        (self.allocations.len(), self.lazies.len(), self.handed_over, self.borrows.len()).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// A thread has come round: the iteration that it might make forever.
+    pub fn comes_round(&mut self, cycle: Cycle) -> Option<Iteration> {
+        match cycle {
+            Cycle::Pure(iteration) => {
+                self.spins_with_locks |= iteration.locks;
+                Some(iteration)
+            }
+            Cycle::Chooses { locks } => {
+                self.spins_with_locks |= locks;
+                // A pass without them tells what becomes of a loop in which something fails for no reason.
+                self.left_out.choices |= !self.config.spurious;
+                None
+            }
+            Cycle::InVain => {
+                self.left_out.rounds = true;
+                None
+            }
+        }
+    }
+
+    /// Somebody tries to take a lock. Whether that is news which makes a difference.
+    pub fn tries(&mut self, lock: Addr) -> bool {
+        self.tried.insert(lock) && self.spins_with_locks
+    }
+
+    /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.
+    pub fn looks_into_freed(&mut self) -> bool {
+        let freed = self.blocks.freed_early.as_ref();
+        freed.is_some_and(|freed| self.retries.give_up_freed(freed))
     }
 
     /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.

@@ -18,8 +18,23 @@
 //! cycle, is an execution in which the cycle is none; it is explored, since reads of blocked threads are revisited like
 //! others.
 //!
-//! If all that the thread has read in the cycle is up to date when nobody can go on any more, it spins forever: a
-//! livelock, which the engine reports.
+//! A cycle may have choices in it: an exchange that fails for no reason, or `nondet`. They concern nobody else, and the
+//! argument holds. (G - I has fewer failures for no reason than G, so it is within the bound on their number.)
+//!
+//! A cycle may also take locks and give them back, as in `while !*ready.lock().unwrap() { thread::yield_now() }`. For each
+//! such lock let u be what its taking L reads from and U its giving back; nobody else writes between them, or (if readers
+//! share the lock) only readers who enter and leave. Whoever takes the lock after U, in G - I takes it after u: what he waits
+//! for holds there, since the lock is as free as it was, and that the count of readers is less by one in between tells
+//! nobody anything. He acquires from u directly, from which he acquired through L and U before, so no edge of happens-before
+//! is new. What the lock protects is the same, since I has not changed memory. But whoever *tries* to take the lock may find
+//! it held by L, and that is nowhere to be found in G - I. So nothing of this holds for locks which somebody tries to take in
+//! some execution (`try_lock` and its kind); if that is seen after a cycle was taken for a pure one, the exploration starts
+//! again. A cycle with such locks is made [`ROUNDS`] times, and then the thread is cut off: the verdict says that. So it does
+//! of no other cycle.
+//!
+//! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
+//! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
+//! chosen something in the cycle: it might choose otherwise.
 //!
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
 //! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle. Stacks are
@@ -35,47 +50,133 @@
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
 //! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
-use selvedge_machine::{Access, Op, Outcome, truncate};
+use selvedge_machine::{Access, Addr, Op, Outcome, Purpose, truncate};
 
 /// More states are not kept.
 const MOST: usize = 64;
+/// Nor more operations.
+const MOST_DONE: usize = 1 << 12;
 
-/// The states in which a thread has come to the end of an iteration since it last wrote something.
+/// So often a thread may come round a loop with locks that others try to take.
+pub(crate) const ROUNDS: u32 = 2;
+
+/// The states in which a thread has come to the end of an iteration since it last changed something.
 #[derive(Default)]
 pub(crate) struct Spin {
-    states: Vec<Vec<u64>>,
+    visits: Vec<Visit>,
+    /// What it has done since the first one.
+    done: Vec<Done>,
+    steps: u32,
+}
+
+/// A state in which a thread was.
+struct Visit {
+    state: Vec<u64>,
+    /// What it had done before.
+    done: usize,
+    steps: u32,
+    /// How often it has come back since, with locks that others try to take.
+    rounds: u32,
+}
+
+/// What may be part of a cycle, but makes a difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Done {
+    Chose,
+    Took(Addr),
+    GaveBack(Addr),
+}
+
+/// A pure cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Iteration {
+    pub steps: u32,
+    /// Whether locks are taken in it.
+    pub locks: bool,
+}
+
+/// A cycle after which a thread does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cycle {
+    /// It is pure.
+    Pure(Iteration),
+    /// The same, but the thread could have chosen otherwise.
+    Chooses { locks: bool },
+    /// Others might have noticed it, but it was made often enough.
+    InVain,
 }
 
 impl Spin {
-    /// The thread has performed an operation.
-    pub fn performed(&mut self, op: &Op, outcome: Outcome) {
-        if !is_quiet(op, outcome) {
-            self.changed();
+    /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take.
+    pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool) {
+        self.steps += 1;
+        let done = match op {
+            Op::Choose { .. } => Done::Chose,
+            Op::Access(Access { purpose: Purpose::Lock, addr, .. }) => Done::Took(*addr),
+            Op::Access(Access { purpose: Purpose::Unlock, addr, .. }) => Done::GaveBack(*addr),
+            op if is_quiet(op, outcome) => return,
+            Op::Access(access) if is_tried(access.addr) => Done::Took(access.addr),
+            _ => return self.changed(),
+        };
+        if self.done.len() == MOST_DONE {
+            return self.changed();
         }
+        self.done.push(done);
     }
 
     /// The thread has changed something.
     pub fn changed(&mut self) {
-        self.states.clear();
+        self.visits.clear();
+        self.done.clear();
+        self.steps = 0;
     }
 
     /// Whether the thread may be in a cycle: what it changes has to be watched.
     #[inline]
     pub fn watches(&self) -> bool {
-        !self.states.is_empty()
+        !self.visits.is_empty()
     }
 
-    /// Whether the thread comes back to a state in which it has been.
-    pub fn comes_back(&mut self, state: Vec<u64>) -> bool {
-        if self.states.contains(&state) {
-            return true;
+    /// The thread is at the end of an iteration: whether it has come back to a state in which it has been, and does not go
+    /// on.
+    pub fn comes_back(&mut self, state: Vec<u64>, is_tried: impl Fn(Addr) -> bool) -> Option<Cycle> {
+        let (done, steps) = (self.done.len(), self.steps);
+        let Some(visit) = self.visits.iter_mut().find(|visit| visit.state == state) else {
+            if self.visits.len() == MOST {
+                self.visits.remove(0);
+            }
+            self.visits.push(Visit { state, done, steps, rounds: 0 });
+            return None;
+        };
+        let cycle = &self.done[visit.done..];
+        let tried = |done: &Done| matches!(done, Done::Took(lock) if is_tried(*lock));
+        if !gives_back_what_it_takes(cycle) || cycle.iter().any(tried) {
+            visit.rounds += u32::from(gives_back_what_it_takes(cycle));
+            (visit.done, visit.steps) = (done, steps);
+            return (visit.rounds > ROUNDS).then_some(Cycle::InVain);
         }
-        if self.states.len() == MOST {
-            self.states.remove(0);
-        }
-        self.states.push(state);
-        false
+        let locks = cycle.iter().any(|done| *done != Done::Chose);
+        Some(match cycle.contains(&Done::Chose) {
+            true => Cycle::Chooses { locks },
+            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks }),
+        })
     }
+}
+
+/// Whether every lock is taken before it is given back, and is given back.
+fn gives_back_what_it_takes(cycle: &[Done]) -> bool {
+    let mut held = Vec::new();
+    for done in cycle {
+        match done {
+            Done::Chose => {}
+            Done::Took(lock) => held.push(*lock),
+            Done::GaveBack(lock) => match held.iter().position(|other| other == lock) {
+                Some(at) => drop(held.swap_remove(at)),
+                None => return false,
+            },
+        }
+    }
+    held.is_empty()
 }
 
 /// Whether an operation leaves everything as it was.
@@ -93,10 +194,14 @@ pub(crate) fn is_quiet(op: &Op, outcome: Outcome) -> bool {
 mod tests {
     use super::*;
     use selvedge_ir::{Order, RmwOp};
-    use selvedge_machine::{AccessKind, Addr};
+    use selvedge_machine::AccessKind;
 
     fn access(kind: AccessKind) -> Op {
         Op::Access(Access::new(Addr(64), 1, Order::Relaxed, kind))
+    }
+
+    fn lock(purpose: Purpose) -> Op {
+        Op::Access(Access { purpose, ..Access::new(Addr(64), 8, Order::Acquire, AccessKind::Store { value: 0 }) })
     }
 
     #[test]
@@ -110,12 +215,45 @@ mod tests {
         assert!(!is_quiet(&access(AccessKind::Store { value: 0 }), 0));
     }
 
+    /// Comes to a state, performs operations, and comes to it again.
+    fn cycle(spin: &mut Spin, ops: &[Op], tried: bool) -> Option<Cycle> {
+        if !spin.watches() {
+            assert_eq!(spin.comes_back(vec![1], |_| tried), None);
+        }
+        ops.iter().for_each(|op| spin.performed(op, 0, |_| tried));
+        spin.comes_back(vec![1], |_| tried)
+    }
+
     #[test]
     fn a_write_ends_what_could_be_a_cycle() {
+        let (load, store) = (access(AccessKind::Load), access(AccessKind::Store { value: 1 }));
         let mut spin = Spin::default();
-        assert!(!spin.comes_back(vec![1]) && !spin.comes_back(vec![2]));
-        assert!(spin.comes_back(vec![1]));
-        spin.performed(&access(AccessKind::Store { value: 1 }), 0);
-        assert!(!spin.comes_back(vec![1]));
+        assert_eq!(cycle(&mut spin, &[load, load], false), Some(Cycle::Pure(Iteration { steps: 2, locks: false })));
+        assert_eq!(cycle(&mut spin, &[load, store], false), None);
+        assert_eq!(cycle(&mut spin, &[load], false), Some(Cycle::Pure(Iteration { steps: 1, locks: false })));
+    }
+
+    #[test]
+    fn a_thread_that_has_chosen_might_choose_otherwise() {
+        let ops = [Op::Choose { alternatives: 2 }, access(AccessKind::Load)];
+        assert_eq!(cycle(&mut Spin::default(), &ops, false), Some(Cycle::Chooses { locks: false }));
+    }
+
+    #[test]
+    fn locks_that_are_given_back_are_part_of_a_cycle() {
+        let (take, give) = (lock(Purpose::Lock), lock(Purpose::Unlock));
+        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true }));
+        assert_eq!(cycle(&mut Spin::default(), &[take, give], false), pure);
+        // Somebody else may have had it in between.
+        assert_eq!(cycle(&mut Spin::default(), &[give, take], false), None);
+        assert_eq!(cycle(&mut Spin::default(), &[take], false), None);
+    }
+
+    #[test]
+    fn a_cycle_that_others_may_notice_is_made_some_times() {
+        let ops = [lock(Purpose::Lock), lock(Purpose::Unlock)];
+        let mut spin = Spin::default();
+        let rounds = [0; 3].map(|_| cycle(&mut spin, &ops, true));
+        assert_eq!(rounds, [None, None, Some(Cycle::InVain)]);
     }
 }

@@ -1,13 +1,14 @@
 //! An execution as a table: a line for every step, in an order in which nobody reads what was not written yet.
 
+use crate::nondet;
 use crate::report::{name, operation, value};
 use selvedge_ir::Order;
 use selvedge_machine::schedule::{EventRecord, Replay, Source, ThreadEnd};
 use selvedge_machine::{Access, Op, Purpose, Status};
 use std::fmt::Write;
 
-/// The steps of an execution.
-pub(crate) fn table(replay: &Replay) -> String {
+/// The steps of an execution, and where its threads are at its end. If that is their fault, they stay there for ever.
+pub(crate) fn table(replay: &Replay, forever: bool) -> String {
     let rows: Vec<[String; 4]> =
         replay.events.iter().enumerate().map(|(n, event)| row(&replay.events, n, event)).collect();
     let heads = ["step", "thread", "place", "what it does"];
@@ -22,6 +23,10 @@ pub(crate) fn table(replay: &Replay) -> String {
     }
     for end in &replay.threads {
         let waits = match (end.status, &end.waiting, &end.spins) {
+            (Status::Ready, Some((op, site)), _) if !forever => {
+                let _ = writeln!(text, "  {} has come to {}: {}", end.name, site.span, operation(op));
+                continue;
+            }
             (Status::Ready, Some((Op::Access(access), site)), _) if access.spins => {
                 format!("spins forever at {}", site.span)
             }
@@ -37,7 +42,8 @@ pub(crate) fn table(replay: &Replay) -> String {
     text
 }
 
-/// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, each once.
+/// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, the newest at
+/// each place; and the locks that it takes.
 fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if let (Status::Ready, Some((Op::Access(access), _))) = (end.status, &end.waiting) {
         let waits = access.purpose == Purpose::Data && access.may_wait();
@@ -51,15 +57,24 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if end.spins.is_none() {
         return Vec::new();
     }
-    let mut lines = Vec::new();
+    let (mut lines, mut listed) = (Vec::new(), Vec::new());
     for (n, event) in events.iter().enumerate().rev().filter(|(_, event)| event.thread == end.thread) {
         match &event.op {
-            Op::Fence { .. } => {}
+            Op::Fence { .. } | Op::Access(Access { purpose: Purpose::Unlock, .. }) => {}
+            Op::Access(Access { purpose: Purpose::Lock, .. }) => {
+                let line = format!("{}: {}", event.site.span, operation(&event.op));
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
             Op::Access(access) if access.reads() && event.done.new.is_none_or(|new| new == event.done.old) => {
+                let place = (&event.site.span, access.addr);
+                if listed.contains(&place) {
+                    continue;
+                }
+                listed.push(place);
                 let what = read_in_words(events, access, Some(event.done.old), source(events, n, access));
-                let line = format!("{}: {what}", event.site.span);
-                lines.retain(|other| *other != line);
-                lines.push(line);
+                lines.push(format!("{}: {what}", event.site.span));
             }
             _ => break,
         }
@@ -107,14 +122,30 @@ fn row(events: &[EventRecord], n: usize, event: &EventRecord) -> [String; 4] {
         }
     }
     if let Op::Choose { .. } = event.op {
-        let _ = write!(what, " -> {}", event.done.old);
+        what = match (nondet::without_reason(&event.site.span), event.done.old) {
+            (None, chosen) => format!("{what} -> {chosen}"),
+            (Some(what), 0) => format!("{what} only for a reason, here"),
+            (Some(what), _) => format!("{what} for no reason"),
+        };
     }
     if let Op::CondWake { early: true, .. } = event.op
         && event.done.old == 0
     {
         what.push_str(": time is up");
     }
-    [(n + 1).to_string(), name(event.thread), event.site.span.to_string(), what]
+    [(n + 1).to_string(), name(event.thread), place(events, n), what]
+}
+
+/// Where a step is. Destructors are called by the standard library, which is no place that a reader knows: for them, the
+/// place that the thread has been at before.
+fn place(events: &[EventRecord], n: usize) -> String {
+    let is_known = |event: &&EventRecord| !event.site.span.file.starts_with("/rustc/");
+    let mut own = events[..=n].iter().rev().filter(|event| event.thread == events[n].thread);
+    match own.find(is_known) {
+        Some(known) if std::ptr::eq(known, &raw const events[n]) => known.site.span.to_string(),
+        Some(known) => format!("after {}", known.site.span),
+        None => "in a destructor".to_owned(),
+    }
 }
 
 /// What a step reads from: in an interleaving, the last write before it.

@@ -1,6 +1,6 @@
 //! Stands in for `std::thread`.
 
-use crate::nondet::times_out;
+use crate::nondet::{IN_TIME, for_no_reason, times_out};
 use crate::runtime;
 pub use crate::scope::{Scope, ScopedJoinHandle, scope};
 pub use crate::thread_local::{AccessError, LocalKey};
@@ -10,7 +10,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 #[doc(no_inline)]
-pub use std::thread::panicking;
+pub use std::thread::{available_parallelism, panicking};
 use std::time::Duration;
 
 /// A thread's number.
@@ -54,11 +54,19 @@ fn park_access(thread: selvedge_machine::ThreadId, kind: AccessKind, order: Orde
     runtime::perform(Op::Access(access), Location::caller());
 }
 
-/// Waits until the thread is unparked.
+/// Waits until the thread is unparked. That it may return for no reason is explored in a second pass.
 #[track_caller]
 pub fn park() {
+    if !for_no_reason("wakes up") {
+        parked(Some(Cond::new(CmpOp::Eq, 1)));
+    }
+}
+
+/// Waits for a condition on the word that says whether the thread may go on.
+#[track_caller]
+fn parked(until: Option<Cond>) {
     let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: 0, used: false };
-    park_access(current().id.0, kind, Order::Acquire, Some(Cond::new(CmpOp::Eq, 1)));
+    park_access(current().id.0, kind, Order::Acquire, until);
 }
 
 /// Waits until the thread is unparked, or until time is up, which may be at any moment.
@@ -67,10 +75,9 @@ pub fn park_timeout(_duration: Duration) {
     runtime::must_be_inside();
     if runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1 {
         times_out();
-        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: 0, used: false };
-        return park_access(current().id.0, kind, Order::Acquire, None);
+        return parked(None);
     }
-    park();
+    parked(Some(IN_TIME));
 }
 
 /// Does nothing: others may go on at any moment anyway, and for as long as they like.

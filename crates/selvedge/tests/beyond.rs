@@ -6,7 +6,7 @@
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize};
-use selvedge::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
+use selvedge::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, Weak, mpsc};
 use selvedge::{assume, nondet, nondet_bool, thread};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -204,7 +204,7 @@ fn a_bounded_channel_has_room_for_so_many() {
 
 #[test]
 fn an_exchange_that_may_fail_fails() {
-    let stats = fails(&["assertion", "chooses one of 2 -> 1"], || {
+    let stats = fails(&["assertion", "fails for no reason"], || {
         let x = AtomicUsize::new(0);
         assert!(x.compare_exchange_weak(0, 1, Relaxed, Relaxed).is_ok());
     });
@@ -216,6 +216,51 @@ fn an_exchange_that_may_fail_fails() {
     });
     assert_eq!((stats.failure, stats.complete, stats.spurious), (None, 1, 0));
     assert_eq!(stats.not_covered, ["exchanges that fail and waits that end for no reason"]);
+}
+
+#[test]
+fn a_thread_may_be_unparked_for_no_reason() {
+    let park = |again: bool| {
+        move || {
+            let flag = Arc::new(AtomicUsize::new(0));
+            let (other, main) = (Arc::clone(&flag), thread::current());
+            let handle = thread::spawn(move || {
+                other.store(1, Relaxed);
+                main.unpark();
+            });
+            thread::park();
+            while again && flag.load(Relaxed) == 0 {
+                thread::park();
+            }
+            assert_eq!(flag.load(Relaxed), 1);
+            handle.join().unwrap();
+        }
+    };
+    fails(&["assertion", "wakes up for no reason"], park(false));
+    assert!(passes(park(true)).spurious > 0);
+    let mut builder = Builder::new();
+    builder.spurious = false;
+    let stats = builder.explore(park(false));
+    assert_eq!((stats.failure, stats.complete), (None, 1));
+    assert_eq!(stats.not_covered, ["exchanges that fail and waits that end for no reason"]);
+}
+
+#[test]
+fn a_writer_becomes_a_reader_and_nobody_writes_in_between() {
+    passes(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let other = Arc::clone(&lock);
+        let handle = thread::spawn(move || *other.write().unwrap() += 1);
+        let mut guard = lock.write().unwrap();
+        *guard += 10;
+        let written = *guard;
+        let guard = RwLockWriteGuard::downgrade(guard);
+        assert_eq!(*guard, written);
+        assert!(lock.try_write().is_err());
+        drop(guard);
+        handle.join().unwrap();
+        assert_eq!(*lock.read().unwrap(), 11);
+    });
 }
 
 #[test]
@@ -511,4 +556,41 @@ fn a_pointer_to_a_static_is_itself() {
         // SAFETY: a static lives forever.
         assert_eq!(unsafe { (*pointer.load(Relaxed)).load(Relaxed) }, 5);
     });
+}
+
+/// A static is never dropped: what it owns is no leak.
+#[test]
+fn what_statics_own_is_not_leaked() {
+    static ONCE: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+    static LAZY: LazyLock<Arc<Mutex<Arc<AtomicUsize>>>> = LazyLock::new(|| Arc::new(Mutex::new(Arc::default())));
+    static LIST: Mutex<Vec<Arc<AtomicUsize>>> = Mutex::new(Vec::new());
+    let explore = |leaks: bool| {
+        Builder::new().explore(move || {
+            let handle = thread::spawn(|| ONCE.get_or_init(|| Arc::new(AtomicUsize::new(1))).store(2, Relaxed));
+            LAZY.lock().unwrap().store(2, Relaxed);
+            LIST.lock().unwrap().push(Arc::new(AtomicUsize::new(1)));
+            handle.join().unwrap();
+            if leaks {
+                std::mem::forget(Arc::new(AtomicUsize::new(1)));
+            }
+        })
+    };
+    assert_eq!(explore(false).failure, None);
+    let failure = explore(true).failure.expect("what is forgotten is leaked");
+    assert!(failure.starts_with("leak: Arc "), "{failure}");
+    assert!(!failure.contains("others too"), "{failure}");
+}
+
+/// That the trace engine explores interleavings only is part of what it says.
+#[test]
+fn the_trace_engine_says_what_it_does_not_cover() {
+    let explore = |engine, model| {
+        let mut builder = Builder::new();
+        (builder.engine, builder.memory_model) = (engine, model);
+        builder.explore(|| ()).not_covered
+    };
+    let not_covered = explore(Engine::Trace, MemoryModel::Rc11);
+    assert!(matches!(not_covered.as_slice(), [what] if what.contains("rc11")), "{not_covered:?}");
+    assert!(explore(Engine::Trace, MemoryModel::Sc).is_empty());
+    assert!(explore(Engine::Graph, MemoryModel::Rc11).is_empty());
 }

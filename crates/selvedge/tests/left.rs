@@ -111,3 +111,23 @@ fn an_attempt_that_fails_sees_what_is_written_later() {
         handles.into_iter().for_each(|handle| handle.join().unwrap());
     });
 }
+
+/// With what it has found, a loop ends without an exchange, and the next one begins.
+#[test]
+fn an_attempt_that_fails_is_followed_by_another_loop() {
+    is_found("it has failed", || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let [first, second] = [0, 1].map(|_| Arc::clone(&x));
+        let put = |x: &AtomicUsize| while x.compare_exchange(x.load(Acquire), 2, AcqRel, Acquire).is_err() {};
+        let first = thread::spawn(move || put(&first));
+        let second = thread::spawn(move || {
+            let old = second.load(Relaxed);
+            let fails = old != 2 && second.compare_exchange(old, old + 2, Relaxed, Acquire).is_err();
+            put(&second);
+            fails
+        });
+        let seen = x.load(Acquire);
+        first.join().unwrap();
+        assert!(!second.join().unwrap() || seen == 0, "it has failed");
+    });
+}

@@ -1,7 +1,7 @@
 //! A program whose allocator does not tell what models allocate is told so.
-//! Built without the feature `allocator` only: `cargo test -p selvedge --no-default-features --test no_allocator`.
+//! Built with the feature `own-allocator` only: `cargo test -p selvedge --features own-allocator --test no_allocator`.
 
-#![cfg(not(feature = "allocator"))]
+#![cfg(feature = "own-allocator")]
 
 use selvedge::model::Builder;
 use selvedge::sync::atomic::{AtomicUsize, Ordering::Relaxed};

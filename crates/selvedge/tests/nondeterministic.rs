@@ -1,9 +1,12 @@
 //! Models that are not deterministic are refused, with the first operation that differs.
 
+// A block is freed.
+#![allow(unsafe_code)]
+
 use selvedge::model::Builder;
 use selvedge::sync::Arc;
-use selvedge::sync::atomic::AtomicU32;
 use selvedge::sync::atomic::Ordering::Relaxed;
+use selvedge::sync::atomic::{AtomicPtr, AtomicU32};
 use selvedge::thread;
 use std::hash::BuildHasher;
 use std::sync::atomic::AtomicU32 as Outside;
@@ -83,4 +86,143 @@ fn a_thread_that_ends_before_it_did_is_refused() {
     });
     let failure = stats.failure.expect("the model is not deterministic");
     assert!(failure.contains("not deterministic"), "{failure}");
+}
+
+/// What is said of a model that is not deterministic.
+fn refused(model: impl Fn() + Send + Sync + 'static) -> String {
+    let stats = Builder::new().explore(model);
+    let failure = stats.failure.expect("the model is not deterministic");
+    assert!(failure.contains("not deterministic"), "{failure}");
+    assert!(failure.contains("nondeterministic.rs:"), "{failure}");
+    failure
+}
+
+/// A number that no other call gets.
+fn next() -> u32 {
+    static COUNT: Outside = Outside::new(2);
+    COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Two threads, of which one loads and then does something.
+fn loads_and_then(last: impl Fn(&AtomicU32)) {
+    let x = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&x);
+    let handle = thread::spawn(move || other.store(1, Relaxed));
+    x.load(Relaxed);
+    last(&x);
+    handle.join().unwrap();
+    x.load(Relaxed);
+}
+
+#[test]
+fn what_is_stored_after_a_load_is_compared() {
+    let failure = refused(|| loads_and_then(|x| x.store(next(), Relaxed)));
+    assert_eq!(failure.matches("store of ").count(), 2, "{failure}");
+}
+
+#[test]
+fn first_values_are_compared() {
+    let failure = refused(|| {
+        let x = Arc::new(AtomicU32::new(next()));
+        let other = Arc::clone(&x);
+        let handle = thread::spawn(move || other.store(1, Relaxed));
+        x.load(Relaxed);
+        handle.join().unwrap();
+    });
+    assert!(failure.contains("the first value of AtomicU32"), "{failure}");
+}
+
+#[test]
+fn a_model_of_one_thread_is_run_twice() {
+    let failure = refused(|| AtomicU32::new(0).store(next(), Relaxed));
+    assert_eq!(failure.matches("store of ").count(), 2, "{failure}");
+}
+
+#[test]
+fn the_last_operation_is_compared() {
+    static RUNS: Outside = Outside::new(0);
+    refused(|| {
+        let odd = RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 == 1;
+        let x = AtomicU32::new(0);
+        x.load(Relaxed);
+        if odd {
+            x.store(1, Relaxed);
+        }
+    });
+}
+
+/// The same operation at another place is another one.
+#[test]
+fn how_often_an_operation_is_performed_is_compared() {
+    refused(|| {
+        let n = next();
+        loads_and_then(|x| {
+            for _ in 0..n {
+                x.load(Relaxed);
+            }
+        });
+    });
+}
+
+/// What happens in the first run only does not go unnoticed.
+#[test]
+fn what_is_done_once_in_a_process_is_refused() {
+    static DONE: Outside = Outside::new(0);
+    let failure = refused(|| {
+        loads_and_then(|x| {
+            if DONE.swap(1, std::sync::atomic::Ordering::Relaxed) == 0 {
+                x.fetch_add(1, Relaxed);
+            }
+        });
+    });
+    assert!(failure.contains("fetch_add") || failure.contains("add 1"), "{failure}");
+}
+
+/// Threads that were never created are not waited for.
+#[test]
+fn a_number_of_threads_that_changes_is_no_deadlock() {
+    static RUNS: Outside = Outside::new(0);
+    let failure = refused(|| {
+        let n = RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let x = Arc::new(AtomicU32::new(0));
+        let store = |_| {
+            let other = Arc::clone(&x);
+            thread::spawn(move || other.store(1, Relaxed))
+        };
+        let handles: Vec<_> = (0..1 + n % 2).map(store).collect();
+        x.load(Relaxed);
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    assert!(!failure.contains("deadlock"), "{failure}");
+}
+
+/// A panic that does not come again is not the model's.
+#[test]
+fn a_failure_that_does_not_come_again_is_refused() {
+    static RUNS: Outside = Outside::new(0);
+    let failure = refused(|| {
+        loads_and_then(|_| assert!(RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) != 0, "only once"));
+    });
+    assert!(failure.contains("it failed: only once"), "{failure}");
+}
+
+/// Where things lie in memory is up to the allocator.
+#[test]
+fn addresses_that_differ_are_no_difference() {
+    let stats = Builder::new().explore(|| {
+        // These live on in every run, so that the next one allocates elsewhere.
+        std::mem::forget(vec![0u8; 1000]);
+        let node = Box::into_raw(Box::new(7u64));
+        let first = Arc::new(AtomicPtr::new(node));
+        let shared = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || other.store(node, Relaxed));
+        let found = shared.load(Relaxed);
+        assert!(found.is_null() || found == first.load(Relaxed));
+        handle.join().unwrap();
+        // SAFETY: it comes from a box, and nobody else uses it any more.
+        drop(unsafe { Box::from_raw(shared.load(Relaxed)) });
+    });
+    assert_eq!(stats.failure, None);
+    assert_eq!(stats.complete, 2);
 }

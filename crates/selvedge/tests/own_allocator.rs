@@ -1,7 +1,7 @@
 //! A program that has an allocator of its own wraps it in `Tracking`.
-//! Built without the feature `allocator` only: `cargo test -p selvedge --no-default-features --test own_allocator`.
+//! Built with the feature `own-allocator` only: `cargo test -p selvedge --features own-allocator --test own_allocator`.
 
-#![cfg(not(feature = "allocator"))]
+#![cfg(feature = "own-allocator")]
 #![allow(unsafe_code)]
 
 use selvedge::alloc::Tracking;

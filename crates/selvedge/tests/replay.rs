@@ -56,6 +56,29 @@ fn target_spins() {
     println!("failure: {}", stats.failure.unwrap());
 }
 
+/// One that is left over is found when the execution is run again, too.
+#[test]
+fn a_leak_is_found_again() {
+    let file = std::env::temp_dir().join(format!("selvedge-leak-{}", std::process::id()));
+    let mut builder = Builder::new();
+    builder.checkpoint_file = Some(file.clone());
+    let [first, again] = [0, 1].map(|_| {
+        let stats = builder.explore(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&x);
+            let handle = thread::spawn(move || other.store(1, Relaxed));
+            if x.load(Relaxed) == 1 {
+                std::mem::forget(Arc::clone(&x));
+            }
+            handle.join().unwrap();
+        });
+        stats.failure.expect("it is found")
+    });
+    std::fs::remove_file(&file).expect("the execution is written");
+    assert!(first.contains("still lives") && !first.contains("run again"), "{first}");
+    assert!(again.contains("still lives") && again.contains("run again"), "{again}");
+}
+
 /// What another process with this execution prints.
 fn run_again(target: &str, replay: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());

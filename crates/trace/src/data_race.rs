@@ -5,7 +5,8 @@
 //! *synchronises-with*: a release write (or a write after a release fence) that is read by an acquire read (or by a
 //! read before an acquire fence), through release sequences of read-modify-writes. Mutexes are acquire and release
 //! accesses to their word, so nothing more is needed for them. Accesses in atomic sections count as sequentially
-//! consistent atomics. Accesses that are violations themselves do not count.
+//! consistent atomics. A `free` counts as a plain write of the whole object. Accesses that are violations themselves do not
+//! count.
 //!
 //! This is not the happens-before of the exploration, in which every conflict orders events: a flag that is set and read
 //! with relaxed accesses orders nothing here. Both are the same for equivalent executions, so looking at one execution
@@ -189,8 +190,11 @@ impl DataRaces {
     }
 }
 
-/// Whether two events make conflicting accesses, one of which is not atomic.
+/// Whether two events make conflicting accesses, one of which is not atomic. What comes behind a `free` is a violation itself.
 fn races(trace: &Trace, f: EventId, e: EventId) -> bool {
+    if let Op::Free { addr, size } = trace.event(e).op {
+        return trace.accesses(f).any(|(a, _)| overlap(a.addr.0, u32::from(a.size), addr.0, size as u32));
+    }
     let atomic = |event: EventId, access: &Access| access.order.is_atomic() || trace.event(event).op == Op::AtomicBegin;
     trace.accesses(f).any(|(a, a_done)| {
         trace.accesses(e).any(|(b, b_done)| {
@@ -238,6 +242,9 @@ pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventI
     let newer = described(sc, trace, f);
     advance(sc, trace, trace.len());
     let object = if older.2.is_empty() { newer.2.clone() } else { older.2.clone() };
+    if let Op::Free { .. } = trace.event(f).op {
+        return raced_by_free(verb(trace, e), older, newer);
+    }
     let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
     let (old_verb, new_verb) = (verb(trace, e), verb(trace, f));
     let hint = if older.3 || newer.3 { NOT_ATOMIC } else { "" };
@@ -246,7 +253,21 @@ pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventI
     Violation { kind: ViolationKind::DataRace, message, places }
 }
 
-fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> (SourceSpan, String, String, bool) {
+/// The violation that a `free` is while another thread may still access the object.
+fn raced_by_free(verb: &str, access: Described, free: Described) -> Violation {
+    let object = if access.2.is_empty() { "an object" } else { &access.2 };
+    let message = format!(
+        "{} frees {object} while {} may still access it: the {verb} does not happen before the free",
+        free.1, access.1
+    );
+    let places = vec![(free.0, format!("free by {}", free.1)), (access.0, format!("{verb} by {}", access.1))];
+    Violation { kind: ViolationKind::UseAfterFree, message, places }
+}
+
+/// Where an event stands in the source, its thread, its object and whether that is volatile.
+type Described = (SourceSpan, String, String, bool);
+
+fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> Described {
     let thread = trace.event(e).action.thread;
     let site = sc.machine.site(thread);
     (site.span, sc.machine.thread_name(thread), site.object, site.volatile)
@@ -263,6 +284,9 @@ fn advance<M: Machine>(sc: &mut Sc<M>, trace: &Trace, to: usize) {
 fn verb(trace: &Trace, e: EventId) -> &'static str {
     if trace.event(e).op == Op::AtomicBegin {
         return "access in an atomic section";
+    }
+    if matches!(trace.event(e).op, Op::Free { .. }) {
+        return "free";
     }
     let atomic = trace.accesses(e).all(|(access, _)| access.order.is_atomic());
     match (trace.accesses(e).any(|(_, done)| done.new.is_some()), atomic) {

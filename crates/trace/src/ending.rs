@@ -20,11 +20,13 @@ pub fn conclude<M: Machine>(
     history: &impl History,
     steps: impl Fn(&Sc<M>) -> Schedule,
 ) -> Result<Ending, Over> {
+    sc.machine.ends();
     let mut waiting = 0;
     let mut cut = false;
     let mut failed = false;
     for thread in sc.threads() {
         match sc.machine.status(thread) {
+            Status::Ready if sc.machine.times_out(thread) => cut = true,
             _ if would_try_again(sc, thread) => match reads_the_same_again(sc, thread, history) {
                 true => waiting += 1,
                 false => cut = true,

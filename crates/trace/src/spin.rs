@@ -6,9 +6,9 @@
 //! point, for ever: a livelock. If some value is another one by now, it might get on; that is explored elsewhere, and the
 //! execution counts as cut off.
 //!
-//! Where the iteration began is not known here. It is not before the newest step by which the thread changed anything,
-//! since a pure iteration changes nothing; so what the thread has read before the loop is looked at as well. That may hide
-//! a livelock, if such a value has changed since, but never makes one up.
+//! Where the iteration began the machine may know ([`Machine::iteration`]). If it does not: it is not before the newest step
+//! by which the thread changed anything, since a pure iteration changes nothing; so what the thread has read before the loop
+//! is looked at as well. That may hide a livelock, if such a value has changed since, but never makes one up.
 //!
 //! With observers, stores that nobody reads are in no order, and the last value of a location may depend on the order that
 //! was explored. To start the iteration again would be to read it. Where that decides, the location is taken out of the
@@ -54,16 +54,24 @@ pub fn would_try_again<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> bool {
 
 /// Whether all that a thread has read since it last changed something is as it was.
 pub fn reads_the_same_again<M: Machine>(sc: &Sc<M>, thread: ThreadId, history: &impl History) -> bool {
-    reads(history, thread).all(|(access, value)| is_current(sc, thread, access, value))
+    reads(sc, history, thread).all(|(access, value)| is_current(sc, thread, access, value))
 }
 
-/// What a thread has read since it last changed something, with the values that it found.
-fn reads(history: &impl History, thread: ThreadId) -> impl Iterator<Item = (&Access, u64)> {
+/// What a thread has read since it last changed something, with the values that it found; or in its iteration, if that is
+/// known: what it writes there it leaves as it was.
+fn reads<'h, M: Machine>(
+    sc: &Sc<M>,
+    history: &'h impl History,
+    thread: ThreadId,
+) -> impl Iterator<Item = (&'h Access, u64)> {
+    let iteration = sc.machine.iteration(thread);
     let quiet = |(op, done): &(&Op, &Done)| match op {
         Op::Access(_) => done.new.is_none_or(|new| new == done.old),
         op => matches!(op, Op::Fence { .. }),
     };
-    history.newest_first(thread).take_while(quiet).filter_map(|(op, done)| match op {
+    let steps = history.newest_first(thread).take(iteration.unwrap_or(usize::MAX));
+    let steps = steps.take_while(move |step| iteration.is_some() || quiet(step)).filter(quiet);
+    steps.filter_map(|(op, done)| match op {
         Op::Access(access) => Some((access, done.old)),
         _ => None,
     })
@@ -77,7 +85,7 @@ fn is_current<M: Machine>(sc: &Sc<M>, thread: ThreadId, access: &Access, value: 
 /// that nobody reads.
 pub fn depends_on_the_order<M: Machine>(sc: &Sc<M>, thread: ThreadId, trace: &Trace) -> Option<Access> {
     let mut open = None;
-    for (access, value) in reads(trace, thread) {
+    for (access, value) in reads(sc, trace, thread) {
         if is_open(trace, access) {
             open = Some(*access);
         } else if !is_current(sc, thread, access, value) {

@@ -84,7 +84,7 @@ impl Event {
     fn is_plain(&self) -> bool {
         match &self.op {
             Op::Access(access) => !access.order.is_atomic(),
-            op => *op == Op::AtomicBegin,
+            op => matches!(op, Op::AtomicBegin | Op::Free { .. }),
         }
     }
 
@@ -114,7 +114,7 @@ pub struct Trace {
     pub(crate) races: Vec<Race>,
     /// The accesses of all atomic sections of the execution.
     section_accesses: Vec<(Access, Done)>,
-    /// How many events are plain accesses.
+    /// How many events are plain accesses, or may race like them.
     plain: usize,
     /// How many events have alternatives.
     choices: usize,
@@ -160,7 +160,7 @@ impl Trace {
         &self.races
     }
 
-    /// Whether some event is a plain access or an atomic section, so that there could be a data race.
+    /// Whether some event is a plain access, a `free` or an atomic section, so that there could be a data race.
     pub fn has_plain_accesses(&self) -> bool {
         self.plain > 0
     }

@@ -56,7 +56,13 @@ pub fn form(func: &Function, plan: &Plan, flow: &Flow) -> Option<Form> {
     if !is_known_before(func, flow, operand, block, index) {
         return None;
     }
-    let kind = await_kind(&func.insts[access].kind, inverse(op), mask, operand, plan.retry)?;
+    let (until, operand) = match (op, operand) {
+        (CmpOp::Eq, Operand::Const(bit)) if mask.is_power_of_two() && bit & !mask == 0 => {
+            (CmpOp::Eq, Operand::Const(bit ^ mask))
+        }
+        _ => (inverse(op), operand),
+    };
+    let kind = await_kind(&func.insts[access].kind, until, mask, operand, plan.retry)?;
     let others = plan.atoms.iter().copied().filter(|atom| atom != test).collect();
     Some(Form { access, kind, others, took: plan.took })
 }

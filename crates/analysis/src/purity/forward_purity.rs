@@ -256,8 +256,17 @@ fn renamed(func: &Function, condition: &Condition, from: Block, to: Block) -> Re
 /// The condition that a read-modify-write leaves memory as it was.
 fn rmw_is_pure(func: &Function, op: RmwOp, ty: Type, old: Operand, value: Operand) -> Result<Condition, TooLarge> {
     let compare = |op, a, b| comparison(func, op, ty, a, b);
+    let (is_constant, bits) = match value {
+        Operand::Const(bits) => (true, bits & ty.mask()),
+        _ => (false, 0),
+    };
     match op {
         RmwOp::Xchg if !ty.is_float() => compare(CmpOp::Eq, old, value),
+        // All bits that it sets are set, or none that it clears.
+        RmwOp::Or if bits != 0 => bits_comparison(func, CmpOp::Eq, ty, (old, bits), value),
+        RmwOp::And if is_constant && bits != ty.mask() => {
+            bits_comparison(func, CmpOp::Eq, ty, (old, !bits), Operand::Const(0))
+        }
         RmwOp::Add | RmwOp::Sub | RmwOp::Or | RmwOp::Xor => compare(CmpOp::Eq, value, Operand::Const(0)),
         RmwOp::And => compare(CmpOp::Eq, value, Operand::Const(ty.mask())),
         RmwOp::Max => compare(CmpOp::Sge, old, value),

@@ -125,6 +125,10 @@ impl Literal {
             (Operand::Const(x), Operand::Const(y)) => Literal::Known(eval::cmp(op, ty, x & mask, y)),
             (Operand::Const(x), other) => Literal::plain(ty, other, mirrored(op), Operand::Const(x & mask)),
             (_, Operand::Const(y)) if mask != ty.mask() => match y & !mask {
+                // A single bit is set or not.
+                0 if mask.is_power_of_two() && op == CmpOp::Ne => {
+                    Literal::Atom(Atom { a, mask, op: CmpOp::Eq, b: Operand::Const(y ^ mask), ty })
+                }
                 0 => Literal::Atom(Atom { a, mask, op, b, ty }),
                 _ if op == CmpOp::Eq => Literal::Known(false),
                 _ if op == CmpOp::Ne => Literal::Known(true),
@@ -190,6 +194,14 @@ impl Atom {
 
     /// Whether the other atom holds wherever this one does, as far as can be seen.
     pub fn implies(&self, other: &Atom) -> bool {
+        if let (CmpOp::Eq, Operand::Const(k), Operand::Const(l)) = (self.op, self.b, other.b)
+            && self.a == other.a
+            && self.ty == other.ty
+            && other.mask & !self.mask == 0
+        {
+            // The bits are known, and so are fewer of them: of a flag that is 1, the lowest bit is not 0.
+            return eval::cmp(other.op, self.ty, k & other.mask, l);
+        }
         if !self.same_value(other) {
             return false;
         }
@@ -197,9 +209,6 @@ impl Atom {
             return true;
         }
         let (Operand::Const(k), Operand::Const(l)) = (self.b, other.b) else { return false };
-        if self.op == CmpOp::Eq {
-            return eval::cmp(other.op, self.ty, k, l);
-        }
         let Some((signed, low, high)) = range(self.op, self.ty, k) else { return false };
         let number = if signed { i128::from(eval::sign_extend(self.ty, l)) } else { i128::from(l) };
         match (other.op, range(other.op, self.ty, l)) {
@@ -452,16 +461,17 @@ mod tests {
             CmpOp::Sge,
         ];
         let constants = [0, 1, 2, 5, 126, 127, 128, 129, 254, 255];
-        let literals: Vec<(CmpOp, u64, Literal)> = ops
-            .iter()
-            .flat_map(|&op| constants.iter().map(move |&k| (op, k, Literal::new(ty, x, 0xff, op, Operand::Const(k)))))
-            .collect();
-        for &(op, k, one) in &literals {
+        let masks = [0xff, 1, 0x80, 5];
+        let mut literals = Vec::new();
+        for (mask, op) in masks.into_iter().flat_map(|mask| ops.map(|op| (mask, op))) {
+            literals.extend(constants.map(|k| (mask, op, k, Literal::new(ty, x, mask, op, Operand::Const(k)))));
+        }
+        for &(mask, op, k, one) in &literals {
             for value in 0..256 {
-                assert_eq!(holds(one, value), eval::cmp(op, ty, value, k), "simplification keeps the meaning");
+                assert_eq!(holds(one, value), eval::cmp(op, ty, value & mask, k), "simplification keeps the meaning");
                 assert_ne!(holds(one, value), holds(one.negated(), value));
             }
-            for &(_, _, two) in &literals {
+            for &(_, _, _, two) in &literals {
                 let (Literal::Atom(a), Literal::Atom(b)) = (one, two) else { continue };
                 let both: Vec<u64> = (0..256).filter(|&v| holds(one, v) && holds(two, v)).collect();
                 if a.implies(&b) {

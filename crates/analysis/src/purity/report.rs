@@ -219,7 +219,15 @@ impl Words<'_> {
         }
         match atom.mask == atom.ty.mask() {
             true => format!("{a} {} {b}", symbol(atom.op)),
-            false => format!("{a} & {} {} {b}", number(atom.mask, Type::I64), symbol(atom.op)),
+            false => {
+                // Of a single bit one asks whether it is set.
+                let bit = atom.mask.is_power_of_two() && atom.b == Operand::Const(atom.mask);
+                let (op, b) = match atom.op {
+                    CmpOp::Eq | CmpOp::Ne if bit => (inverse(atom.op), "0".to_owned()),
+                    op => (op, b),
+                };
+                format!("{a} & {} {} {b}", number(atom.mask, Type::I64), symbol(op))
+            }
         }
     }
 

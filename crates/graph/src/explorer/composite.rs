@@ -34,8 +34,9 @@
 //! together that were once left blocked in vain: then the exploration starts again. They are known by the place in the
 //! program of their first read.
 
+use super::sites::Sites;
 use super::start_again::LastReads;
-use super::ways::{self, PutOff, Ways};
+use super::ways::{self, PutOff, Way, Ways};
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
 use crate::joint::Joint;
@@ -43,7 +44,7 @@ use crate::models::Model;
 use crate::request::{self, Request};
 use rustc_hash::FxHashSet;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Addr, Machine, Op, SourceSpan, Status, ThreadId};
+use selvedge_machine::{Access, Addr, Machine, Op, SourceSpan, Status, ThreadId};
 use std::sync::Arc;
 
 /// More reads than that in one attempt: it is not tried out further.
@@ -53,7 +54,7 @@ const LONGEST_ATTEMPT: usize = 1000;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Attempts {
     /// Where those begin that are taken together.
-    sites: FxHashSet<SourceSpan>,
+    sites: Sites,
     /// Where those begin that are not suitable.
     refused: FxHashSet<SourceSpan>,
     /// Where these end.
@@ -70,6 +71,8 @@ pub(super) struct Composites {
     footprints: Vec<Vec<LocId>>,
     /// How news comes to attempts that were put off.
     pub put_off: PutOff,
+    /// Memory for a way.
+    way: Way,
 }
 
 /// What is known of a turn that is being explored.
@@ -220,41 +223,31 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         reads.into_iter().any(|event| event.is_read() && event.rf.is_event() && event.rf > before)
     }
 
-    /// The turn that a thread has taken, if it has done nothing but read since.
+    /// The turn that a thread has taken, if it has done nothing but read since, be it until something went wrong.
     pub(super) fn open_turn(&self, thread: ThreadId) -> Option<EventId> {
         if self.composites.is_empty() {
             return None;
         }
-        let graph = self.graph();
-        for &e in graph.thread(thread).iter().rev() {
-            let event = graph.event(e);
-            match event.kind {
-                Kind::Fence => {}
-                Kind::Read if event.composite => {}
-                Kind::Turn if !matches!(event.turn, Turn::Waits | Turn::Later) => return Some(e),
-                _ => return None,
-            }
-        }
-        None
+        Some(self.graph().open_turn(thread)).filter(|turn| turn.is_event())
     }
 
     /// The turn that what a thread asks for is part of.
     pub(super) fn turn_of(&self, thread: ThreadId, request: &Request) -> Option<EventId> {
         let turn = self.open_turn(thread)?;
-        let waits = waits_for_itself(request);
+        let waits = waits_for_itself(&request.access);
         (request.reads() && (!waits || self.graph().last(thread) == Some(turn))).then_some(turn)
     }
 
-    /// What a thread asks for: in a composite await, nothing is speculative, and with the last read of an attempt that is
-    /// not taken together a thread may spin.
-    pub(super) fn as_composite(&self, thread: ThreadId, mut request: Request) -> Request {
-        if self.turn_of(thread, &request).is_some() {
+    /// Makes what a thread asks for what it is: in a composite await, nothing is speculative, and with the last read of an
+    /// attempt that is not taken together a thread may spin.
+    #[inline]
+    pub(super) fn make_composite(&self, thread: ThreadId, request: &mut Request) {
+        if self.turn_of(thread, request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;
         } else if self.may_start_again(thread) {
             request.access.spins = true;
         }
-        request
     }
 
     /// The turn that a thread waits for.
@@ -262,7 +255,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let graph = self.graph();
         graph.last(thread).filter(|&last| {
             let event = graph.event(last);
-            event.kind == Kind::Turn && matches!(event.turn, Turn::Waits | Turn::Later)
+            event.kind == Kind::Turn && event.turn.is_put_off()
         })
     }
 
@@ -286,7 +279,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &self.runner.machine;
         self.open_turn(thread).is_none()
             && matches!(machine.pending(thread), Op::Access(access) if access.reads())
-            && self.composites.attempts.sites.contains(&machine.site(thread).span)
+            && self.composites.attempts.sites.contains(machine, thread)
+    }
+
+    /// Remembers whether attempts begin or end where a thread stands.
+    pub(super) fn look_up_place(&mut self, thread: ThreadId) {
+        let Attempts { sites, last_reads, .. } = &mut self.composites.attempts;
+        if !sites.is_empty() {
+            sites.look_up(&self.runner.machine, thread);
+        }
+        if !last_reads.sites.is_empty() {
+            last_reads.sites.look_up(&self.runner.machine, thread);
+        }
     }
 
     /// A thread takes its turn: what it can read is explored first, and whether it waits after that.
@@ -403,7 +407,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if event.kind == Kind::Turn && event.turn == Turn::Now && !graph.porf(turn, e) && helps(turn) {
                 let open = &mut self.composites.turns[event.value as usize];
                 insert(&mut open.news, loc);
-                ways::note(&mut open.ways, graph, turn, e);
+                ways::note(&mut open.ways, graph, turn, e, &mut self.composites.way);
             }
         }
     }
@@ -449,9 +453,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let mut found = false;
-        for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
-            let Some(first) = self.failed_in_vain(thread) else { continue };
-            let has_ended = self.runner.machine.status(thread) == Status::AssumeBlocked;
+        // All of them, before the machine is taken back to where some began.
+        let threads = (0..self.graph().thread_limit()).map(ThreadId::new);
+        let failed = threads.filter_map(|thread| Some((thread, self.failed_in_vain(thread)?)));
+        let has_ended = |thread| self.runner.machine.status(thread) == Status::AssumeBlocked;
+        let failed: Vec<_> = failed.map(|(thread, first)| (thread, first, has_ended(thread))).collect();
+        for (thread, first, has_ended) in failed {
             let graph = &self.frames.last().expect("there is a graph").graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;
@@ -481,7 +488,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let stale = |&e: &EventId| graph.position(e) < graph.newest(graph.event(e).loc);
         match machine.status(thread) {
             Status::Ready if graph.event(last).blocked && !graph.event(last).reads_nothing() => {
-                if waits_for_itself(&self.pending_request(thread)) {
+                if waits_for_itself(&self.pending_request(thread).access) {
                     // It waits for this alone.
                     return Some(last).filter(stale);
                 }
@@ -500,18 +507,21 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 /// Whether an attempt that a thread has just begun, or has begun some time ago, goes on with an Op: if it reads. An access
 /// that waits for a condition of its own, however the thread came there, is no part of what came before.
 fn goes_on_reading(thread: ThreadId, op: &Op, just_begun: bool) -> bool {
-    if matches!(op, Op::Fence { .. }) {
-        return true;
+    match op {
+        Op::Fence { .. } => true,
+        Op::Access(access) => access.reads() && (just_begun || !waits_by_itself(thread, op)),
+        _ => Request::of(thread, op).is_some() && (just_begun || !waits_by_itself(thread, op)),
     }
-    let reads = Request::of(thread, op).is_some_and(|request| request.reads());
-    reads && (just_begun || !waits_by_itself(thread, op))
 }
 
 /// Whether an Op is an access that waits for a condition of its own.
 fn waits_by_itself(thread: ThreadId, op: &Op) -> bool {
-    Request::of(thread, op).is_some_and(|request| waits_for_itself(&request))
+    match op {
+        Op::Access(access) => waits_for_itself(access),
+        _ => Request::of(thread, op).is_some_and(|request| waits_for_itself(&request.access)),
+    }
 }
 
-fn waits_for_itself(request: &Request) -> bool {
-    request.access.may_wait() && request.access.until.is_none_or(|until| !until.retry)
+fn waits_for_itself(access: &Access) -> bool {
+    access.may_wait() && access.until.is_none_or(|until| !until.retry)
 }

@@ -35,7 +35,9 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// Explores together with others.
     pub(crate) fn join_crew(&mut self, crew: &'a Crew) {
         self.crew = Some(crew);
-        self.composites.learn(&crew.known.attempts);
+        if let Some(attempts) = crew.attempts() {
+            self.composites.learn(attempts);
+        }
         // Memory is cut into locations as it was when all this became known.
         for place in crew.places() {
             self.known_location(place);
@@ -46,6 +48,27 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     pub(crate) fn begin(&mut self) -> bool {
         self.post.first = Some(Rank::default());
         let end = self.run();
+        self.finish(end)
+    }
+
+    /// Explores alone until so many graphs have been visited since the last start; then tells the others what is known.
+    /// False if it has come to an end before.
+    pub(crate) fn begin_alone(&mut self, crew: &'a Crew, graphs: u64) -> bool {
+        self.post.first = Some(Rank::default());
+        if !self.run_for(graphs) {
+            self.end_stretch();
+            return false;
+        }
+        self.budget = None;
+        let known = Knowledge { habits: self.known_habits().collect(), attempts: self.composites.known() };
+        crew.tell(known, [self.session.result.complete, self.session.result.blocked]);
+        self.crew = Some(crew);
+        true
+    }
+
+    /// Explores what is left when it has been alone. Whether there may be more to do.
+    pub(crate) fn go_on_with_others(&mut self) -> bool {
+        let end = self.go_on();
         self.finish(end)
     }
 
@@ -163,7 +186,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let turns = self.composites.turns[..around].iter_mut().map(hold).collect();
         let machine = &self.runner.machine;
         Parcel {
-            frame: Frame { graph, todo: vec![entry] },
+            frame: Frame { graph, todo: vec![entry], common: 0 },
             places: self.runner.places.clone(),
             habits: self.habits.clone(),
             threads: (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect(),
@@ -270,14 +293,12 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         Err(Over)
     }
 
-    /// Explores alone until so many graphs have been visited since the last start: what is known then, or nothing if it has
-    /// come to an end.
-    pub(crate) fn run_for(&mut self, graphs: u64) -> Option<Knowledge> {
+    /// Explores alone until so many graphs have been visited since the last start. False if it has come to an end before.
+    pub(crate) fn run_for(&mut self, graphs: u64) -> bool {
         self.budget = Some(graphs);
         // An early end is noted in the result.
         let end = self.run();
-        let stopped = end.is_err() && self.session.result.interruption.is_none() && self.is_at_budget();
-        stopped.then(|| Knowledge { habits: self.known_habits().collect(), attempts: self.composites.known() })
+        end.is_err() && self.session.result.interruption.is_none() && self.is_at_budget()
     }
 
     /// Whether as many graphs have been visited as were asked for.

@@ -133,7 +133,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Explores a little in the usual order: what is known of locations and attempts then is what the exploration will know.
     fn prepare(&mut self) -> Result<(), Over> {
-        let stopped = self.run_for(FIRST_GRAPHS).is_some();
+        let stopped = self.run_for(FIRST_GRAPHS);
         self.budget = None;
         let result = &self.session.result;
         let fails = result.unsupported.is_some() || result.interruption.is_some();
@@ -229,7 +229,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Does something with a copy of the graph, and goes back to where it was.
     fn aside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Over>) -> Result<T, Over> {
-        let copy = Frame { graph: self.graph().clone(), todo: Vec::new() };
+        let copy = Frame { graph: self.graph().clone(), todo: Vec::new(), common: 0 };
         let frames = std::mem::replace(&mut self.frames, vec![copy]);
         let turns = self.composites.turns.len();
         let result = act(self);

@@ -144,6 +144,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.runner.places.push(place);
         self.habits.push(self.crew.map_or_else(Default::default, |crew| crew.habits(place)));
         self.locations.insert(place.0, loc);
+        self.speculation |= self.habits[loc.index()].speculative && self.habits[loc.index()].speculates();
         loc
     }
 

@@ -64,7 +64,7 @@ pub(crate) struct Treatment {
 impl Habits {
     /// Whether reads may be read again in place: only if writes are ordered.
     fn in_place(self) -> bool {
-        !((self.awaited || self.speculative) && self.unordered) && !self.contended
+        !(self.unordered && (self.awaited || self.speculative)) && !self.contended
     }
 
     /// Whether stores are treated as exchanges: only if that makes reads be read again in place that otherwise could not.
@@ -120,6 +120,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if self.habits[loc.index()] == habits {
             return;
         }
+        self.look_at_habits();
         let before = habits.treatment(self.options.reductions);
         let now = self.habits[loc.index()].treatment(self.options.reductions);
         if before == now {
@@ -148,6 +149,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
     }
 
+    /// What is known of some location has changed.
+    pub(super) fn look_at_habits(&mut self) {
+        self.speculation = self.habits.iter().any(|habits| habits.speculative && habits.speculates());
+    }
+
     /// A location in the words of the program, if some thread stands at an access to it.
     fn name(&self, loc: LocId) -> String {
         let (addr, _) = self.runner.place(loc);
@@ -163,13 +169,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes how a location is read.
     pub(super) fn note_read(&mut self, loc: LocId, access: &Access, confirms: bool) {
-        if access.may_wait() {
+        let known = self.habits[loc.index()];
+        let exchanges = !confirms && !matches!(access.kind, AccessKind::Load);
+        if access.may_wait() && !(known.awaited && (known.awaited_rmw || !exchanges)) {
             self.note(loc, |habits| {
                 habits.awaited = true;
-                habits.awaited_rmw |= !confirms && !matches!(access.kind, AccessKind::Load);
+                habits.awaited_rmw |= exchanges;
             });
         }
-        if access.speculative.is_some() {
+        if access.speculative.is_some() && !known.speculative {
             self.note(loc, |habits| habits.speculative = true);
         }
     }
@@ -187,25 +195,33 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if !Request::is_exchange_that_waits(op) && !starts_again() {
             return false;
         }
-        let Some(request) = Request::of(thread, op).map(|request| self.as_composite(thread, request)) else {
-            return false;
-        };
-        if self.locations.get(&request.access.addr).is_some_and(|&loc| !self.in_place(loc)) {
+        let Some(mut request) = Request::of(thread, op) else { return false };
+        self.make_composite(thread, &mut request);
+        let loc = self.locations.get(&request.access.addr).copied();
+        if loc.is_some_and(|loc| !self.in_place(loc)) {
             return false;
         }
         // A fault is found when it comes to the access.
-        let Some((value, write)) = self.newest_value(thread, &request) else { return false };
+        let Some((value, write)) = self.newest_value_at(loc, thread, &request) else { return false };
+        if !request.access.spins {
+            return request.is_blocked(value);
+        }
         let pred = self.graph().before_next(thread);
         self.flags_after(thread, &request, pred, (write, value)).blocked
     }
 
-    /// The coherence-last value of what a thread asks for, and the write that it is from.
+    /// The coherence-last value of what a thread asks for, and the write that it is from; none if to read it is an error.
     pub(super) fn newest_value(&self, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
+        self.newest_value_at(self.locations.get(&request.access.addr).copied(), thread, request)
+    }
+
+    /// The same for a location that is known.
+    fn newest_value_at(&self, loc: Option<LocId>, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
         let (graph, access) = (self.graph(), &request.access);
-        match self.locations.get(&access.addr).copied().filter(|&loc| graph.knows(loc)) {
+        match loc.filter(|&loc| graph.knows(loc)) {
             Some(loc) => {
                 let write = graph.location(loc).write_at(graph.newest(loc));
-                Some((graph.written(loc, write), write))
+                (!self.is_error(loc, write, request)).then(|| (graph.written(loc, write), write))
             }
             None if request.is_condition() => Some((0, INIT)),
             None => {
@@ -224,9 +240,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         chosen: Option<(EventId, EventId)>,
     ) -> Result<Go, Over> {
         let graph = self.graph();
+        if graph.blocked_reads() == 0 {
+            return Ok(Go::On);
+        }
         let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
         let reads = &graph.location(loc).reads;
-        if !reads.iter().any(blocked) || graph.event(write).co < graph.newest(loc) {
+        if graph.event(write).co < graph.newest(loc) || !reads.iter().any(blocked) {
             return Ok(Go::On);
         }
         let waiting: SmallVec<[EventId; 8]> = reads.iter().copied().filter(blocked).collect();

@@ -117,10 +117,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if only.is_some_and(|only| write != only) {
                 continue;
             }
-            let error = write == INIT && graph.location(loc).uninitialised && !access.raw;
             let value = graph.written(loc, write);
             // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
-            let stale = position < newest && self.options.reductions.stale && access.may_wait() && !error;
+            let stale = position < newest && self.options.reductions.stale && access.may_wait();
             if stale && self.flags_of(e, request, (write, value)).blocked {
                 continue;
             }
@@ -193,8 +192,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn value_has_changed(&mut self, read: EventId, request: &Request) -> Flags {
         let Event { loc, thread, value, rf, .. } = *self.graph().event(read);
         let access = &request.access;
-        let speculative =
-            access.speculative.is_some() && self.speculates(loc) && self.is_speculative(thread, access, value);
+        let speculative = access.speculative.is_some()
+            && self.speculates(loc)
+            && !self.is_error(loc, rf, request)
+            && self.is_speculative(thread, access, value);
         let flags = self.flags_of(read, request, (rf, value));
         let graph = &mut self.frame().graph;
         graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
@@ -209,8 +210,20 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// What the value of a write makes of the newest event of a thread, a read.
     fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
-        let Event { thread, pred, .. } = *self.graph().event(read);
+        let Event { thread, pred, loc, .. } = *self.graph().event(read);
+        if self.is_error(loc, from.0, request) {
+            return request.flags_of_error();
+        }
         self.flags_after(thread, request, pred, from)
+    }
+
+    /// Whether an access is an error (line 9) if it reads from a write: if that is the initial one, and there is none. Then
+    /// the thread has come to its end. It does not wait, whatever value its condition would refuse, nor does it write.
+    pub(super) fn is_error(&self, loc: LocId, write: EventId, request: &Request) -> bool {
+        // Of an access in several parts it takes all of them; such accesses neither wait nor write at once. What a store
+        // overwrites that counts as an exchange is nothing to the program.
+        let looks_at_it = request.reads() && request.part.is_none() && !request.access.raw;
+        write == INIT && looks_at_it && self.graph().location(loc).uninitialised
     }
 
     /// What the value of a write makes of a read that comes after an event of its thread. To ask the machine may be to run

@@ -60,7 +60,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// A thread with a speculative read that it has not confirmed yet: it comes first. If it cannot go on, or does
     /// something else than read, its speculative reads are none.
     pub(super) fn speculating(&mut self) -> Option<ThreadId> {
-        if !self.habits.iter().any(|habits| habits.speculative && habits.speculates()) {
+        debug_assert_eq!(
+            self.speculation,
+            self.habits.iter().any(|habits| habits.speculative && habits.speculates()),
+            "it is looked at whenever something becomes known"
+        );
+        if !self.speculation {
             return None;
         }
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {

@@ -16,10 +16,10 @@
 //! same, because the thread is to be found where it is: at the end of an attempt, some of whose reads may be out of date.
 
 use super::Explorer;
+use super::sites::Sites;
 use crate::event::EventId;
 use crate::models::Model;
 use crate::request::{self, Request};
-use rustc_hash::FxHashSet;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::Over;
 use selvedge_machine::{Access, AccessKind, Machine, Op, SourceSpan, Status, ThreadId};
@@ -28,7 +28,7 @@ use std::mem::{Discriminant, discriminant};
 /// Where attempts end that are not taken together.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct LastReads {
-    sites: FxHashSet<SourceSpan>,
+    pub sites: Sites,
     /// What kinds of accesses there are: to find out where a thread stands takes longer.
     kinds: Vec<(Discriminant<AccessKind>, Order)>,
 }
@@ -43,17 +43,21 @@ impl LastReads {
         self.sites.insert(site)
     }
 
-    fn contains(&self, access: &Access, site: impl FnOnce() -> SourceSpan) -> bool {
-        self.kinds.contains(&(discriminant(&access.kind), access.order)) && self.sites.contains(&site())
+    fn contains<M: Machine>(&self, access: &Access, machine: &M, thread: ThreadId) -> bool {
+        self.kinds.contains(&(discriminant(&access.kind), access.order)) && self.sites.contains(machine, thread)
     }
 }
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether a thread stands at a read with which an attempt may fail.
+    #[inline]
     pub(super) fn may_start_again(&self, thread: ThreadId) -> bool {
-        let machine = &self.runner.machine;
+        let (machine, last_reads) = (&self.runner.machine, &self.composites.attempts.last_reads);
+        if last_reads.sites.is_empty() {
+            return false;
+        }
         let Op::Access(access) = machine.pending(thread) else { return false };
-        access.reads() && self.composites.attempts.last_reads.contains(access, || machine.site(thread).span)
+        access.reads() && last_reads.contains(access, machine, thread)
     }
 
     /// Whether an attempt fails if its thread, which stands at a read that [may](Explorer::may_start_again), is told a value.
@@ -64,7 +68,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &mut self.runner.machine;
         machine.mark();
         let goes_on = machine.resume(thread, request::outcome(request.role, thread, value)).is_ok();
-        let fails = goes_on && machine.status(thread) == Status::AssumeBlocked && machine.spins(thread);
+        // Whether it would start again or has assumed what does not hold makes no difference: it does not get on.
+        let fails = goes_on && machine.status(thread) == Status::AssumeBlocked;
         machine.undo();
         fails
     }
@@ -76,8 +81,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let failed = |thread: ThreadId| -> Option<EventId> {
             let last = self.graph().last(thread)?;
-            let stands = self.runner.machine.status(thread) == Status::Ready;
-            (stands && self.graph().event(last).blocked && self.may_start_again(thread)).then_some(last)
+            let event = self.graph().event(last);
+            let stands = self.runner.machine.status(thread) == Status::Ready && event.blocked;
+            // If it waits for a condition of its own that does not hold, it sleeps, and has not failed.
+            let sleeps = || self.pending_request(thread).flags(thread, event.value).blocked;
+            (stands && self.may_start_again(thread) && !sleeps()).then_some(last)
         };
         let failed: Vec<EventId> = (0..self.graph().thread_limit()).map(ThreadId::new).filter_map(failed).collect();
         self.frame().graph.executed.extend(failed);

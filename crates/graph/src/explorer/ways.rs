@@ -37,10 +37,11 @@
 //! explored in vain.
 
 use super::Explorer;
+use crate::clocks::PORF;
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, Turn};
 use crate::graph::Graph;
 use crate::models::Model;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Machine, ThreadId};
 use std::hash::Hash;
@@ -74,23 +75,29 @@ pub(crate) type AllWays = Arc<FxHashSet<Way>>;
 /// How news has come to a turn: to which location, and on which way.
 #[derive(Clone, Debug)]
 pub(crate) struct Ways<L = LocId> {
-    seen: FxHashSet<(L, Way)>,
+    seen: FxHashMap<L, FxHashSet<Way>>,
+    /// How many these are.
+    count: usize,
     too_many: bool,
 }
 
 impl<L> Default for Ways<L> {
     fn default() -> Self {
-        Ways { seen: FxHashSet::default(), too_many: false }
+        Ways { seen: FxHashMap::default(), count: 0, too_many: false }
     }
 }
 
 impl<L: Copy + Eq + Hash> Ways<L> {
-    fn add(&mut self, loc: L, way: Way) {
-        if !self.too_many {
-            self.seen.insert((loc, way));
-            self.too_many = self.seen.len() > MOST;
-        }
+    fn add(&mut self, loc: L, way: &[(Name, Source)]) {
         if self.too_many {
+            return;
+        }
+        let known = self.seen.entry(loc).or_default();
+        if !known.contains(way) {
+            known.insert(way.to_vec());
+            self.count += 1;
+        }
+        if self.count > MOST {
             self.give_up();
         }
     }
@@ -98,6 +105,7 @@ impl<L: Copy + Eq + Hash> Ways<L> {
     /// It is not known on which ways news comes.
     pub fn give_up(&mut self) {
         self.seen.clear();
+        self.count = 0;
         self.too_many = true;
     }
 
@@ -106,21 +114,25 @@ impl<L: Copy + Eq + Hash> Ways<L> {
         if other.too_many {
             self.give_up();
         }
-        other.seen.into_iter().for_each(|(loc, way)| self.add(loc, way));
+        other.seen.iter().for_each(|(&loc, ways)| ways.iter().for_each(|way| self.add(loc, way)));
     }
 
     /// The same with other names for locations; none if some have none.
     pub fn renamed<K: Copy + Eq + Hash>(&self, mut name: impl FnMut(L) -> Option<K>) -> Option<Ways<K>> {
-        let seen = self.seen.iter().map(|(loc, way)| Some((name(*loc)?, way.clone())));
-        Some(Ways { seen: seen.collect::<Option<_>>()?, too_many: self.too_many })
+        let mut renamed = Ways { too_many: self.too_many, ..Ways::default() };
+        for (&loc, ways) in &self.seen {
+            let loc = name(loc)?;
+            ways.iter().for_each(|way| renamed.add(loc, way));
+        }
+        Some(renamed)
     }
 }
 
 impl Ways {
     /// The ways to some locations; none if there are too many.
     fn to(&self, footprint: &[LocId]) -> Option<FxHashSet<Way>> {
-        let here = self.seen.iter().filter(|(loc, _)| footprint.contains(loc)).map(|(_, way)| way.clone());
-        (!self.too_many).then(|| here.collect())
+        let here = self.seen.iter().filter(|(loc, _)| footprint.contains(loc)).flat_map(|(_, ways)| ways);
+        (!self.too_many).then(|| here.cloned().collect())
     }
 }
 
@@ -167,24 +179,17 @@ impl PutOff {
     }
 }
 
-/// The names of all events.
-fn names(graph: &Graph) -> Vec<Name> {
-    let mut places = vec![0; graph.thread_limit()];
-    let name = |e: EventId| {
-        let event = graph.event(e);
-        let place = &mut places[event.thread.index()];
-        let name = Name { thread: event.thread, place: *place };
-        *place += u32::from(event.kind != Kind::Turn);
-        name
-    };
-    graph.ids().map(name).collect()
+/// The name of an event.
+fn name(graph: &Graph, e: EventId) -> Name {
+    let event = graph.event(e);
+    Name { thread: event.thread, place: event.place }
 }
 
-fn source(names: &[Name], event: &Event) -> Source {
+fn source(graph: &Graph, event: &Event) -> Source {
     match event.rf {
         INIT => Source::Initial,
         BOTTOM => Source::Nothing,
-        write if write.is_event() => Source::Write(names[write.index()]),
+        write if write.is_event() => Source::Write(name(graph, write)),
         _ => Source::Nothing,
     }
 }
@@ -200,25 +205,27 @@ fn fits(way: &Way, reads: &[(Name, Source)]) -> bool {
 }
 
 /// Whether what is read from is not there yet.
-fn is_missing(names: &[Name], from: Source) -> bool {
+fn is_missing(graph: &Graph, from: Source) -> bool {
     match from {
-        Source::Write(name) => !names.contains(&name),
+        Source::Write(Name { thread, place }) => graph.last(thread).is_none_or(|last| graph.event(last).place < place),
         Source::Initial | Source::Nothing => false,
     }
 }
 
-/// Notes on which way news came to a turn.
-pub(super) fn note(ways: &mut Ways, graph: &Graph, turn: EventId, news: EventId) {
+/// Notes on which way news came to a turn. `way` is memory for it.
+pub(super) fn note(ways: &mut Ways, graph: &Graph, turn: EventId, news: EventId, way: &mut Way) {
     if ways.too_many {
         return;
     }
-    let names = names(graph);
     let since = |&x: &EventId| {
         let event = graph.event(x);
-        event.is_read() && (x > turn || event.rf.is_event() && event.rf > turn) && graph.porf(x, news)
+        event.is_read() && (x > turn || event.rf.is_event() && event.rf > turn)
     };
-    let mut way: Way = graph.ids().filter(since).map(|x| (names[x.index()], source(&names, graph.event(x)))).collect();
-    way.sort_unstable_by_key(|&(name, _)| name);
+    way.clear();
+    for (n, &count) in graph.clocks.row(news, PORF).iter().enumerate() {
+        let before = &graph.thread(ThreadId::new(n))[..count as usize];
+        way.extend(before.iter().copied().filter(since).map(|x| (name(graph, x), source(graph, graph.event(x)))));
+    }
     ways.add(graph.event(news).loc, way);
 }
 
@@ -248,11 +255,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn leads_nowhere(&self, read: EventId, write: EventId) -> bool {
         let graph = self.graph();
         let contradicts = |(turn, ways): (EventId, AllWays)| {
-            let names = names(graph);
             let mine = graph.thread(graph.event(read).thread).iter().copied();
             let mine = mine.filter(|&x| x > turn && graph.event(x).is_read());
             let reading = |x: EventId| if x == read { Event { rf: write, ..*graph.event(x) } } else { *graph.event(x) };
-            let reads: Way = mine.map(|x| (names[x.index()], source(&names, &reading(x)))).collect();
+            let reads: Way = mine.map(|x| (name(graph, x), source(graph, &reading(x)))).collect();
             !ways.iter().any(|way| fits(way, &reads))
         };
         self.put_off_in_hope().any(contradicts)
@@ -260,14 +266,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Whether the next read of a thread should wait for something to read from.
     pub(super) fn comes_too_early(&self, thread: ThreadId) -> bool {
+        if self.composites.is_empty() {
+            return false;
+        }
         let graph = self.graph();
         self.put_off_in_hope().any(|(turn, ways)| {
-            let names = names(graph);
             let since = graph.ids().skip(turn.index() + 1).filter(|&x| graph.event(x).is_read());
-            let reads: Way = since.map(|x| (names[x.index()], source(&names, graph.event(x)))).collect();
+            let reads: Way = since.map(|x| (name(graph, x), source(graph, graph.event(x)))).collect();
             let before = graph.thread(thread).iter().filter(|&&x| graph.event(x).kind != Kind::Turn).count();
             let next = Name { thread, place: before as u32 };
-            let waits = |way: &Way| in_way(way, next).is_some_and(|from| is_missing(&names, from));
+            let waits = |way: &Way| in_way(way, next).is_some_and(|from| is_missing(graph, from));
             let mut fitting = ways.iter().filter(|way| fits(way, &reads)).peekable();
             fitting.peek().is_some() && fitting.all(waits)
         })

@@ -33,19 +33,21 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let limit = rival.filter(|&rival| rival != e).map(|rival| graph.event(rival).pred);
         if limit.is_none() {
             let unordered = newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e);
+            let lowest = if source.is_none() { self.lower_bound(e) } else { newest };
             // What a relaxed write comes from may still be behind it in coherence order.
-            if unordered || source.is_none() && self.lower_bound(e) < newest {
+            if unordered || lowest < newest {
                 self.note_unordered(loc, request);
                 if self.restart {
                     return Ok(Go::Back);
                 }
             }
-            if read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
+            let is_known = self.habits[loc.index()].foreign;
+            if !is_known && read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
                 self.note(loc, |habits| habits.foreign = true);
             }
             match source {
                 Some(source) => self.frame().graph.place(e, source + 1),
-                None => self.plan_places(e, newest),
+                None => self.plan_places(e, lowest, newest),
             }
             let others = (1..request.alternatives(old)).map(|choice| Todo::Choice { event: e, choice });
             self.frame().todo.extend(others);
@@ -66,8 +68,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Notes the other places at which a plain write could stand.
-    fn plan_places(&mut self, e: EventId, newest: u32) {
-        let lowest = self.lower_bound(e);
+    fn plan_places(&mut self, e: EventId, lowest: u32, newest: u32) {
         let loc = self.graph().event(e).loc;
         for position in lowest + 1..=newest {
             let graph = self.graph();
@@ -135,7 +136,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut new = self.spare.pop().unwrap_or_default();
         new.todo.clear();
         let graph = &self.frames.last().expect("there is a graph").graph;
-        graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
+        new.common = graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
         let (read, by) = (self.names[read.index()], self.names[by.index()]);
         // Composite awaits that the other event depends on are settled.
         for e in (read.index() + 1..new.graph.len()).map(EventId::new) {
@@ -144,7 +145,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 new.graph.set_turn(e, Turn::Past, (event.value, 0));
             }
         }
-        self.runner.switch(&new.graph);
+        self.runner.switch_to_part(&new.graph, new.common);
         self.frames.push(new);
         self.catch_up()?;
         for n in 0..self.waiting.len() {
@@ -179,7 +180,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         } else {
             self.plan_older_places(read, &request, write, newest);
             self.frame().todo.push(Todo::Place { write, position: newest, older: None });
-            self.plan_places(write, newest - 1);
+            let lowest = self.lower_bound(write);
+            self.plan_places(write, lowest, newest - 1);
         }
         Ok(Go::Back)
     }

@@ -127,22 +127,29 @@ fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) 
 /// The lower bound that coherence gives: the last write that comes before `e` or was read by what comes before `e`, in
 /// the order of a row of clocks.
 fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
+    use selvedge_ir::EntityRef;
     let event = graph.event(e);
-    if !event.pred.is_event() || graph.newest(event.loc) == 0 {
+    if !event.pred.is_event() {
         return 0;
     }
-    use selvedge_ir::EntityRef;
     let clock = graph.clocks.row(event.pred, row);
     let before = |x: EventId| {
         let other = graph.event(x);
         clock[other.thread.index()] >= other.index
     };
     let location = graph.location(event.loc);
-    let written = location.co.iter().rposition(|&w| w != e && before(w)).map_or(0, |n| n as u32 + 1);
-    if written == graph.newest(event.loc) {
+    let (mut written, mut newer) = (0, false);
+    for (n, &w) in location.co.iter().enumerate().rev().filter(|&(_, &w)| w != e) {
+        if before(w) {
+            written = n as u32 + 1;
+            break;
+        }
+        newer = true;
+    }
+    if !newer {
         // Nothing can have been read that is newer.
         return written;
     }
-    let read = location.reads.iter().filter(|&&r| r != e && before(r)).map(|&r| graph.position(r));
+    let read = location.reads_by(clock, true).filter(|&r| r != e).map(|r| graph.position(r));
     read.fold(written, u32::max)
 }

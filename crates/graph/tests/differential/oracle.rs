@@ -28,11 +28,19 @@ const AT_WORK: &[(&str, usize, usize)] = &[
     ("kind confirmations and others", 10, 3),
 ];
 
+/// In so many of a hundred programs of a kind, attempts that are taken together must spare something.
+const COMPOSITE: &[(&str, usize)] = &[
+    ("kind attempts", 20),
+    ("kind attempts that exchange", 20),
+    ("kind attempts that sleep", 10),
+    ("kind late attempts", 10),
+];
+
 /// Tries programs of all sources under a model.
 fn agree(name: &str) {
     let models = MODELS.into_iter().find(|(model, _)| model.name() == name).expect("a model");
     for source in sources() {
-        let plan = |seed| Plan { only: None, limits: LIMITS, invariants: seed % 8 == 0 };
+        let plan = |seed| Plan { only: None, limits: LIMITS, invariants: seed % 8 == 0, jobs: seed % 8 == 1 };
         let seen = each(source, |seed| check(source, seed, models, plan(seed)));
         let percent = |test: fn(&Seen) -> bool| seen.iter().filter(|seen| test(seen)).count() * 100 / seen.len();
         let in_place = percent(|seen| !seen.gave_up[2] && seen.graphs[2] < seen.graphs[1]);
@@ -41,6 +49,11 @@ fn agree(name: &str) {
         let wanted = AT_WORK.iter().find(|(name, _, _)| *name == source.to_string());
         if let Some((_, first, second)) = wanted.filter(|_| seen.len() >= 100) {
             assert!(in_place >= *first && speculative >= *second, "{source}: {in_place} % and {speculative} %");
+        }
+        let composite = percent(|seen| seen.graphs[4] < seen.graphs[3]);
+        let wanted = COMPOSITE.iter().find(|(name, _)| *name == source.to_string());
+        if let Some((_, wanted)) = wanted.filter(|_| seen.len() >= 100) {
+            assert!(composite >= *wanted, "{source}: {composite} %");
         }
         if source.to_string() == "kind racing stores" && seen.len() >= 100 {
             // Only where the model orders stores that count as exchanges.

@@ -594,6 +594,8 @@ pub struct Program {
     pub locs: EntityVec<LocId, SourceLoc>,
     /// Source files.
     pub files: EntityVec<FileId, SourceFile>,
+    /// Which of them are headers of the C or C++ library.
+    pub is_library: EntityVec<FileId, bool>,
     /// Source-level types.
     pub types: EntityVec<TypeId, DebugType>,
     /// Names of accesses.

@@ -4,7 +4,7 @@
 //! it calls the constructors, then `main`, and returns what `main` returns.
 
 use super::code::{CallSite, Debug, Func, GlobalInfo, Ins, Program, Src, Target};
-use super::naming::LIBRARY;
+use super::naming::{self, LIBRARY};
 use super::select::Addresses;
 use super::thread::{Family, Thread};
 use super::undo::Undo;
@@ -21,6 +21,7 @@ pub fn load(module: &Module, options: InterpOptions) -> Result<Interpreter, Load
     let mut program = Program {
         locs: module.locs.clone(),
         files: module.files.clone(),
+        is_library: module.files.values().map(|file| naming::is_library(&file.name)).collect(),
         types: module.types.clone(),
         paths: module.paths.clone(),
         ..Program::default()

@@ -254,6 +254,10 @@ impl Machine for Interpreter {
         self.describe_site(thread)
     }
 
+    fn place_number(&self, thread: ThreadId) -> Option<u64> {
+        self.own_pc(thread).map(u64::from)
+    }
+
     fn thread_name(&self, thread: ThreadId) -> String {
         self.name_of_thread(thread)
     }

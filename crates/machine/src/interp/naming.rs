@@ -117,12 +117,14 @@ impl Program {
 /// The innermost place in the user's own code: what a header of the C++ library does inside of an atomic or a container is
 /// the doing of whoever called it. If all is the library's, its innermost place.
 fn own_place(stack: &[SourceSpan]) -> SourceSpan {
-    let is_library = |span: &&SourceSpan| {
-        let system = ["/usr/include/", "/usr/lib/", "/usr/local/include/"].iter().any(|dir| span.file.starts_with(dir));
-        system || span.file.contains("/include/c++/")
-    };
-    let own = stack.iter().filter(|span| span.line > 0).find(|span| !is_library(span));
+    let own = stack.iter().filter(|span| span.line > 0).find(|span| !is_library(&span.file));
     own.or(stack.first()).cloned().unwrap_or_else(nowhere)
+}
+
+/// Whether a file is a header of the C or C++ library.
+pub(super) fn is_library(file: &str) -> bool {
+    let system = ["/usr/include/", "/usr/lib/", "/usr/local/include/"].iter().any(|dir| file.starts_with(dir));
+    system || file.contains("/include/c++/")
 }
 
 impl Interpreter {
@@ -134,6 +136,16 @@ impl Interpreter {
     /// Where a thread stands in the source.
     pub(super) fn place(&self, id: ThreadId) -> SourceSpan {
         own_place(&self.stack_of(id))
+    }
+
+    /// The instruction that the innermost function executes in a thread, if its place is in the user's own code: then
+    /// [`Interpreter::place`] depends on nothing else.
+    pub(super) fn own_pc(&self, id: ThreadId) -> Option<Pc> {
+        let mut frames = self.threads[id.index()].frames.iter().rev();
+        let frame = frames.find(|frame| !frame.is_model() && frame.func != self.entry)?;
+        let loc = self.program.locs.get(self.program.debug.get(frame.pc as usize)?.loc)?;
+        let is_library = loc.file.is_some_and(|file| self.program.is_library.get(file).is_some_and(|&is| is));
+        (loc.line > 0 && !is_library).then_some(frame.pc)
     }
 
     /// The source position of an instruction.

@@ -2,8 +2,8 @@
 //!
 //! A graph is *stale* if some access that waits reads from a write that is not the latest one: in time it would read from
 //! a later one, so it is no proof that a thread waits forever. A graph is *blocked* if some thread has assumed what does
-//! not hold, or has reached a bound, or waits (in an access or a join); but if a violation stopped some thread, waiting
-//! for it does not count unless the graph is stale. All other graphs are *complete*.
+//! not hold, or has reached a bound, or waits (in an access, a join, or an attempt that would fail again); but if a violation
+//! stopped some thread, waiting for it does not count unless the graph is stale. All other graphs are *complete*.
 //!
 //! Errors of a graph:
 //! - what the threads themselves fail in: assertions, reads of bytes that were never written;
@@ -13,7 +13,7 @@
 //! - a *use after free*: an access to an object that does not happen before every `free` of it; and a *double free*: two
 //!   frees of an object;
 //! - a *deadlock* or *livelock*: threads wait forever, which is so if the graph is not stale, the process has not ended,
-//!   and no thread was cut off or would try again from elsewhere. It is a livelock if a thread waits for the value of a
+//!   and no thread was cut off or would try again and might find something else. It is a livelock if a thread waits for the value of a
 //!   variable, and a deadlock if all wait for locks or the end of threads.
 
 use super::enumerate::Location;
@@ -87,8 +87,15 @@ impl Ending {
 fn finish(machine: &LitmusMachine, graph: &Graph, bounded: bool) -> Finish {
     let has = |status| threads(graph).any(|thread| machine.status(thread) == status);
     let stale = is_stale(graph);
-    let waits = has(Status::Ready) && (stale || !has(Status::Stopped));
-    if has(Status::AssumeBlocked) || waits || bounded { Finish::Blocked { stale } } else { Finish::Complete }
+    let cut_off = |thread| machine.status(thread) == Status::AssumeBlocked && !spins(machine, graph, thread);
+    let spins = threads(graph).any(|thread| spins(machine, graph, thread));
+    let waits = (has(Status::Ready) || spins) && (stale || !has(Status::Stopped));
+    if threads(graph).any(cut_off) || waits || bounded { Finish::Blocked { stale } } else { Finish::Complete }
+}
+
+/// Whether an attempt of a thread has failed, and would fail again: it waits.
+fn spins(machine: &LitmusMachine, graph: &Graph, thread: ThreadId) -> bool {
+    machine.spins(thread) && reads_the_same_again(graph, thread)
 }
 
 fn threads(graph: &Graph) -> impl Iterator<Item = ThreadId> + use<> {
@@ -143,8 +150,12 @@ fn life_error(
 
 /// Whether threads wait for each other forever.
 fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
-    let cut_off = |thread| matches!(machine.status(thread), Status::AssumeBlocked | Status::Stopped);
     // Who would start an iteration of a loop again gets on if something is different that was read in it.
+    let spins = |thread| spins(machine, graph, thread);
+    let cut_off = |thread| match machine.status(thread) {
+        Status::AssumeBlocked => !spins(thread),
+        status => status == Status::Stopped,
+    };
     let gives_up = |thread| {
         machine.status(thread) == Status::Ready
             && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
@@ -153,8 +164,9 @@ fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
     }
-    let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready);
+    let waiting = threads(graph).filter(|&thread| machine.status(thread) == Status::Ready || spins(thread));
     let kinds = waiting.map(|thread| match machine.pending(thread) {
+        _ if spins(thread) => ViolationKind::Livelock,
         Op::Access(Access { purpose: Purpose::Data, .. }) => ViolationKind::Livelock,
         _ => ViolationKind::Deadlock,
     });

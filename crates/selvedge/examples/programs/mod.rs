@@ -9,9 +9,11 @@
 //! | `litmus.rs` | what the memory model allows |
 //! | `locks.rs` | spin locks, and programs that use `Mutex` |
 //! | `structures.rs` | stacks and queues without locks |
+//! | `channels.rs` | threads that send messages |
 //! | `bugs.rs` | programs that go wrong |
 
 pub mod bugs;
+pub mod channels;
 pub mod litmus;
 pub mod locks;
 pub mod structures;
@@ -70,6 +72,11 @@ pub const PROGRAMS: &[Program] = &[
     right("Michael-Scott queue, 2 enqueues, 2 dequeues", || structures::michael_scott(2, 2)),
     right("bounded queue with Mutex and Condvar, 2 items", || locks::bounded_queue(2)),
     right("bounded queue with Mutex and Condvar, 3 items", || locks::bounded_queue(3)),
+    right("channel, 1 sender, 1 message", || channels::senders(1, 1)),
+    right("channel, 1 sender, 3 messages", || channels::senders(1, 3)),
+    right("channel, 2 senders, 1 message each", || channels::senders(2, 1)),
+    right("channel, 2 senders, 2 messages each", || channels::senders(2, 2)),
+    right("channel, 3 senders, 1 message each", || channels::senders(3, 1)),
     wrong("Arc with a relaxed decrement", "data-race", bugs::relaxed_arc),
     wrong("double-checked lock without Acquire", "data-race", bugs::double_checked),
     wrong("crossed locks", "deadlock", bugs::crossed_locks),

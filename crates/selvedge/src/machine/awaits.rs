@@ -32,7 +32,7 @@
 //! If no look ever comes back in the same state (since the thread counts them, for instance), or one comes back to another
 //! operation, the place is given up, and the loop is treated as any other: what `spin.rs` says holds for it.
 
-use super::{RustMachine, apart, memory};
+use super::{RustMachine, apart, is_tried, memory};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::spin::is_quiet;
@@ -202,7 +202,7 @@ impl RustMachine {
         let came = self.pool.resume(strand, value);
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
-                slot.spin.performed(&op, value);
+                slot.spin.performed(&op, value, is_tried);
                 if memory(others) != before.0 {
                     slot.spin.changed();
                 }

@@ -109,6 +109,9 @@ impl RustMachine {
         at: At,
         outcome: Outcome,
     ) -> Result<(), Stop> {
+        if runtime::shared(|shared| shared.looks_into_freed()) {
+            return self.starts_again(thread);
+        }
         self.look_again(made, outcome)?;
         let state = &self.states[thread.index()];
         if state.status == Status::Finished {

@@ -79,6 +79,8 @@ impl RustMachine {
     pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
         let Some((thread, _)) = snapshot.of else { return false };
         if !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
+            // What has been met since is not that of an execution.
+            self.compared.real = false;
             return false;
         }
         for (n, words) in &snapshot.others {

@@ -58,7 +58,9 @@ fn begin<T: ?Sized>(counts: bool) -> (Made, Option<std::sync::Arc<Word>>) {
     let (made, counts_all) =
         runtime::shared(|shared| (Made { run: shared.run, number: shared.born("Arc", at) }, shared.config.count_arcs));
     let counted = counts || counts_all || std::mem::needs_drop::<T>();
-    (made, counted.then(|| std::sync::Arc::new(Word::made("Arc", 8, 1))))
+    // Not by `then`: a function in between would be the place.
+    let count = if counted { Some(std::sync::Arc::new(Word::made("Arc", 8, 1))) } else { None };
+    (made, count)
 }
 
 const WHOLE: &str = "an `Arc` has its value until it is taken apart";
@@ -193,6 +195,15 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         this.count(Order::Relaxed)
+    }
+
+    /// How many `Weak`s there are. They are no part of the model: while there are other threads, this is refused.
+    #[track_caller]
+    pub fn weak_count(this: &Self) -> usize {
+        if this.is_of_this_run() && !runtime::alone() {
+            runtime::stop("`Arc::weak_count` while there are other threads".to_owned(), Location::caller());
+        }
+        std::sync::Arc::weak_count(this.value())
     }
 
     /// The value, if this is the only reference to it.
@@ -383,7 +394,7 @@ impl<T: ?Sized + Hash> Hash for Arc<T> {
 impl<T: ?Sized> Unpin for Arc<T> {}
 impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Arc<T> {}
 
-impl<T> From<Box<T>> for Arc<T> {
+impl<T: ?Sized> From<Box<T>> for Arc<T> {
     #[track_caller]
     fn from(value: Box<T>) -> Self {
         Arc::from_std(value.into())
@@ -401,6 +412,27 @@ impl From<&str> for Arc<str> {
     #[track_caller]
     fn from(text: &str) -> Self {
         Arc::from_std(text.into())
+    }
+}
+
+impl From<String> for Arc<str> {
+    #[track_caller]
+    fn from(text: String) -> Self {
+        Arc::from_std(text.into())
+    }
+}
+
+impl<T: Clone> From<&[T]> for Arc<[T]> {
+    #[track_caller]
+    fn from(values: &[T]) -> Self {
+        Arc::from_std(values.into())
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Arc<[T]> {
+    #[track_caller]
+    fn from(values: [T; N]) -> Self {
+        Arc::from_std(std::sync::Arc::new(values))
     }
 }
 

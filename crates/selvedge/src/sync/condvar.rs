@@ -4,7 +4,6 @@
 //! notification is explored in a second pass: otherwise a model in which a notification gets lost would never be stuck.
 
 use super::MutexGuard;
-use super::mutex::guard_of;
 use crate::nondet::{for_no_reason, times_out};
 use crate::object::Word;
 use crate::runtime;
@@ -46,7 +45,7 @@ impl Condvar {
         let at = Location::caller();
         let cond = self.word.addr();
         let mutex = guard.mutex();
-        if for_no_reason() {
+        if for_no_reason("wakes up") {
             drop(guard);
             return (mutex.lock(), WaitTimeoutResult(false));
         }
@@ -126,12 +125,6 @@ impl Condvar {
     #[track_caller]
     pub fn notify_all(&self) {
         runtime::perform(Op::CondBroadcast { cond: self.word.addr() }, Location::caller());
-    }
-
-    /// Waits, whether or not the mutex is poisoned; for channels.
-    #[track_caller]
-    pub(super) fn wait_anyway<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        guard_of(self.wait(guard))
     }
 }
 

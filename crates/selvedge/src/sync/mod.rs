@@ -3,6 +3,7 @@
 mod arc;
 pub mod atomic;
 mod barrier;
+pub(crate) mod channel;
 mod condvar;
 pub mod mpsc;
 mod mutex;

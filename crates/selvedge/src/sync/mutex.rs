@@ -6,13 +6,13 @@
 use super::poison::{Guarded, poisoned};
 use crate::content::Content;
 use crate::object::Word;
-use crate::runtime::At;
+use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::{AccessKind, Cond, Purpose};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{LockResult, TryLockError, TryLockResult};
 
 /// Stands in for `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
@@ -71,6 +71,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
+        runtime::tries(self.word.addr());
         let take = AccessKind::Cas { expected: 0, new: HELD, failure: Order::Relaxed };
         match self.word.synchronise(Order::Acquire, take, None, Purpose::Data, at) {
             0 => self.guard(at).map_err(TryLockError::Poisoned),
@@ -172,9 +173,4 @@ impl<T> From<T> for Mutex<T> {
     fn from(data: T) -> Self {
         Mutex::new(data)
     }
-}
-
-/// A guard, or the error that it is in.
-pub(super) fn guard_of<G>(result: LockResult<G>) -> G {
-    result.unwrap_or_else(PoisonError::into_inner)
 }

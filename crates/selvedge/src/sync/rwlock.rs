@@ -6,7 +6,7 @@
 use super::poison::{Guarded, poisoned};
 use crate::content::Content;
 use crate::object::Word;
-use crate::runtime::At;
+use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::{AccessKind, Cond, Purpose};
 use std::fmt;
@@ -81,6 +81,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
+        runtime::tries(self.word.addr());
         let mut readers = self.word.access(Order::Relaxed, AccessKind::Load, at);
         while readers < WRITER {
             let enter = AccessKind::Cas { expected: readers, new: readers + 1, failure: Order::Relaxed };
@@ -106,6 +107,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
+        runtime::tries(self.word.addr());
         let enter = AccessKind::Cas { expected: 0, new: WRITER, failure: Order::Relaxed };
         match self.word.access(Order::Acquire, enter, at) {
             0 => self.write_guard(at).map_err(TryLockError::Poisoned),
@@ -148,6 +150,17 @@ impl<T: ?Sized> RwLock<T> {
         // SAFETY: the flag is in a cell that is never borrowed.
         let is_poisoned = unsafe { (*content).is_poisoned() };
         poisoned(is_poisoned, RwLockWriteGuard { lock: self, content, panicked: std::thread::panicking(), at })
+    }
+}
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Goes on as a reader; nobody writes in between.
+    #[track_caller]
+    pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
+        let (lock, content, at) = (this.lock, this.content.cast_const(), Location::caller());
+        std::mem::forget(this);
+        lock.word.synchronise(Order::Release, AccessKind::Store { value: 1 }, None, Purpose::Unlock, at);
+        RwLockReadGuard { lock, content, at }
     }
 }
 

@@ -96,7 +96,7 @@ impl Body {
             6 => self.spin(r, v, k),
             7 => self.test_bit(v, k),
             8 => self.compare_exchange_lock(v, k, l),
-            9 => self.exchange_lock(v),
+            9 => self.exchange_lock(v, k, l),
             10 => self.until_equal(v, w, k),
             11 => self.two_ways_out(v, w),
             12 => self.writes_sometimes(v, w, k, l),
@@ -147,10 +147,17 @@ impl Body {
         self.block(&end);
     }
 
-    fn exchange_lock(&mut self, v: &str) {
+    /// With an exchange, or by setting or clearing bits; it is all of the old value that tells, or one bit of it.
+    fn exchange_lock(&mut self, v: &str, k: u64, l: u64) {
         let (start, end) = self.start();
-        let old = self.make("i32", &format!("rmw xchg i32 {v}, 1, sc"));
-        let busy = self.make("i1", &format!("cmp ne i32 {old}, 0"));
+        let (change, bit, op) = [("xchg", 1, "ne"), ("or", 1, "ne"), ("and", 2, "eq")][k as usize];
+        let operand = if change == "or" { 3 } else { 1 };
+        let old = self.make("i32", &format!("rmw {change} i32 {v}, {operand}, sc"));
+        let seen = match (k, l) {
+            (0, 0) => old.clone(),
+            _ => self.make("i32", &format!("and i32 {old}, {bit}")),
+        };
+        let busy = self.make("i1", &format!("cmp {op} i32 {seen}, 0"));
         self.line(&format!("condbr {busy}, {start}, {end}"));
         self.block(&end);
         self.keep(&old);

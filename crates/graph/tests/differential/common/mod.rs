@@ -4,6 +4,7 @@ pub mod programs;
 pub mod random;
 
 use selvedge_graph::event::{EventId, Kind};
+use selvedge_graph::parallel::{Team, explore_with_team};
 use selvedge_graph::{Full, MemoryModel, Options, Reductions};
 use selvedge_ir::EntityRef;
 use selvedge_machine::session::{self, Ending, Observer};
@@ -170,6 +171,8 @@ pub struct Plan {
     pub limits: Limits,
     /// Whether every graph on the way is looked at.
     pub invariants: bool,
+    /// Whether several workers are tried as well, with all reductions.
+    pub jobs: bool,
 }
 
 /// Compares the engine with the oracle, at all levels or at one. None if the program is too large for the
@@ -197,6 +200,18 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
         seen.gave_up[n] = !explored.result.notes.is_empty();
         seen.exchanged[n] = explored.restarts > 0 && !seen.gave_up[n];
         seen.attempts[n] = explored.attempts.len();
+        if plan.jobs && n + 1 == LEVELS.len() {
+            let told = |result: Exploration| Exploration { steps: 0, ..result };
+            let one = told(explored.result);
+            for workers in [2, 4] {
+                let team = Team { workers, alone: 1, together: true };
+                let new = || LitmusMachine::new(program.clone()).expect("the program is valid");
+                let several = told(explore_with_team(&new, &options(model, reductions), team, &mut |_| {}));
+                if one != several {
+                    return Some(Err(format!("{} {workers} workers: {several:?} instead of {one:?}", model.name())));
+                }
+            }
+        }
         if n == 0 {
             attempts = explored.attempts;
         }

@@ -41,6 +41,18 @@ enum Phrase {
     Assume,
     /// The rest of the thread only if something was read.
     Branch,
+    /// Reads some variables until what it has read fits together.
+    Attempt,
+    /// The same with an exchange at the end, which must succeed.
+    AttemptExchange,
+    /// An exchange that changes nothing if it fails, and is made again.
+    AttemptFlag,
+    /// Reads a variable until it is the same twice, and may sleep in between.
+    Doze,
+    /// A mutex that is slept on.
+    Sleep,
+    /// Stores to one or two variables if something was read.
+    StoreIf,
 }
 
 /// Which programs are made.
@@ -52,37 +64,94 @@ pub struct Kind {
     vars: usize,
     /// Values that are written are ones that nobody else writes in so many of a hundred cases.
     own: usize,
+    /// Threads may be created by any other one, in the middle of what that does.
+    late: bool,
 }
 
 pub const KINDS: &[Kind] = {
     use Phrase::*;
     &[
-        Kind { name: "awaits", phrases: &[Await, Await, Store, Load, Fence, Add], vars: 3, own: 75 },
-        Kind { name: "racing stores", phrases: &[Await, Await, Store, Store, Store, Load], vars: 2, own: 75 },
-        Kind { name: "mutexes", phrases: &[Lock], vars: 1, own: 75 },
-        Kind { name: "locks", phrases: &[Lock, Lock, TryLock, Await, Load], vars: 1, own: 75 },
-        Kind { name: "semaphores", phrases: &[Take, Take, Give, Load, Await], vars: 2, own: 75 },
-        Kind { name: "exchanges", phrases: &[CasUntil, CasUntil, RmwUntil, Add, Store, Await], vars: 2, own: 75 },
-        Kind { name: "confirmations", phrases: &[Confirm], vars: 1, own: 75 },
-        Kind { name: "repeated values", phrases: &[Confirm, Confirm, Confirm, ConfirmSome, Add], vars: 2, own: 25 },
+        Kind { name: "awaits", phrases: &[Await, Await, Store, Load, Fence, Add], vars: 3, own: 75, late: false },
+        Kind {
+            name: "racing stores",
+            phrases: &[Await, Await, Store, Store, Store, Load],
+            vars: 2,
+            own: 75,
+            late: false,
+        },
+        Kind { name: "mutexes", phrases: &[Lock], vars: 1, own: 75, late: false },
+        Kind { name: "locks", phrases: &[Lock, Lock, TryLock, Await, Load], vars: 1, own: 75, late: false },
+        Kind { name: "semaphores", phrases: &[Take, Take, Give, Load, Await], vars: 2, own: 75, late: false },
+        Kind {
+            name: "exchanges",
+            phrases: &[CasUntil, CasUntil, RmwUntil, Add, Store, Await],
+            vars: 2,
+            own: 75,
+            late: false,
+        },
+        Kind { name: "confirmations", phrases: &[Confirm], vars: 1, own: 75, late: false },
+        Kind {
+            name: "repeated values",
+            phrases: &[Confirm, Confirm, Confirm, ConfirmSome, Add],
+            vars: 2,
+            own: 25,
+            late: false,
+        },
         Kind {
             name: "confirmations of two",
             phrases: &[Confirm, Confirm, Confirm, Load, Fence, Store, Branch],
             vars: 2,
             own: 75,
+            late: false,
         },
-        Kind { name: "confirmations and awaits", phrases: &[Confirm, Confirm, Await, Load], vars: 2, own: 75 },
+        Kind {
+            name: "confirmations and awaits",
+            phrases: &[Confirm, Confirm, Await, Load],
+            vars: 2,
+            own: 75,
+            late: false,
+        },
         Kind {
             name: "confirmations and others",
             phrases: &[Confirm, Confirm, ConfirmSome, Add, CasUntil, Lock, Assume],
             vars: 2,
             own: 75,
+            late: false,
         },
         Kind {
             name: "waits",
             phrases: &[Await, Lock, Take, Give, CasUntil, RmwUntil, Store, Load, Branch, Assume],
             vars: 2,
             own: 75,
+            late: false,
+        },
+        Kind {
+            name: "attempts",
+            phrases: &[Attempt, Attempt, Store, Store, StoreIf, StoreIf],
+            vars: 3,
+            own: 0,
+            late: false,
+        },
+        Kind {
+            name: "attempts that exchange",
+            phrases: &[Attempt, AttemptExchange, AttemptExchange, AttemptFlag, Store, StoreIf, Add, Confirm],
+            vars: 3,
+            own: 0,
+            late: false,
+        },
+        Kind {
+            name: "attempts that sleep",
+            phrases: &[Doze, Doze, Sleep, Attempt, Store, StoreIf],
+            vars: 3,
+            own: 0,
+            late: false,
+        },
+        Kind {
+            name: "late attempts",
+            phrases: &[Attempt, AttemptExchange, Doze, Await, Store, StoreIf, StoreIf, Fence, CasUntil],
+            vars: 3,
+            own: 20,
+            late: true,
         },
         Kind {
             name: "everything",
@@ -106,6 +175,7 @@ pub const KINDS: &[Kind] = {
             ],
             vars: 2,
             own: 75,
+            late: false,
         },
     ]
 };
@@ -114,9 +184,15 @@ pub const KINDS: &[Kind] = {
 pub const BUSY: &[Kind] = {
     use Phrase::*;
     &[
-        Kind { name: "accesses", phrases: &[Load, Load, Store, Store, Branch], vars: 3, own: 75 },
-        Kind { name: "exchanges", phrases: &[Load, Store, Add, Exchange, Cas, Branch], vars: 2, own: 75 },
-        Kind { name: "assumptions", phrases: &[Load, Store, Store, Cas, Assume, Branch], vars: 2, own: 75 },
+        Kind { name: "accesses", phrases: &[Load, Load, Store, Store, Branch], vars: 3, own: 75, late: false },
+        Kind { name: "exchanges", phrases: &[Load, Store, Add, Exchange, Cas, Branch], vars: 2, own: 75, late: false },
+        Kind {
+            name: "assumptions",
+            phrases: &[Load, Store, Store, Cas, Assume, Branch],
+            vars: 2,
+            own: 75,
+            late: false,
+        },
     ]
 };
 
@@ -127,18 +203,26 @@ pub fn program(kind: &Kind, rng: &mut Rng, attempt: usize) -> Program {
     let mut generator = Generator { kind, rng, vars, thread: 0, written: 0 };
     let longest = 3usize.saturating_sub(attempt / 8).max(1);
     let mut bodies = vec![Thread::new()];
+    // Who creates whom.
+    let parents: Vec<usize> =
+        (1..=threads).map(|child| if kind.late { generator.rng.below(child) } else { 0 }).collect();
     for thread in 1..=threads {
         generator.thread = thread;
         generator.written = 0;
         let mut body = Thread::new();
-        for _ in 0..1 + generator.rng.below(longest) {
+        let phrases = 1 + generator.rng.below(longest);
+        let mut children = (1..=threads).filter(|child| parents[child - 1] == thread);
+        for _ in 0..phrases {
+            if generator.kind.late && generator.rng.percent(50) {
+                body.extend(children.next().map(|child| Inst::Spawn(ThreadId::new(child))));
+            }
             generator.phrase(&mut body);
         }
+        body.extend(children.map(|child| Inst::Spawn(ThreadId::new(child))));
         bodies.push(body);
     }
-    for child in 1..=threads {
-        bodies[0].insert(child - 1, Inst::Spawn(ThreadId::new(child)));
-    }
+    let of_main = (1..=threads).filter(|child| parents[child - 1] == 0);
+    bodies[0].extend(of_main.map(|child| Inst::Spawn(ThreadId::new(child))));
     if generator.rng.percent(30) {
         bodies[0].extend((1..=threads).map(|child| Inst::Join(ThreadId::new(child))));
     }
@@ -254,6 +338,23 @@ impl Generator<'_> {
                 let when = self.rng.pick(&[Speculation::IfZero, Speculation::IfNonzero, Speculation::IfNext]);
                 self.confirm(out, when);
             }
+            Phrase::Attempt => self.attempt(out),
+            Phrase::AttemptExchange => self.attempt_exchange(out),
+            Phrase::AttemptFlag => {
+                let (place, order) = (self.place(), self.rmw_order());
+                let (op, value) = (RmwOp::Xchg, Expr::constant(1));
+                out.push(Inst::Rmw { dst: Some(dst), op, place, value, order, until });
+                out.push(retry(dst, CmpOp::Eq, value));
+            }
+            Phrase::Doze => self.doze(out),
+            Phrase::Sleep => self.sleep(out),
+            Phrase::StoreIf => {
+                let seen = self.read(out, SEEN);
+                let (at, value) = (out.len(), self.rng.below(3) as u64);
+                (0..1 + self.rng.below(2)).for_each(|_| self.store(out));
+                let when = Some(Test { reg: seen, op: CmpOp::Ne, value });
+                out.insert(at, Inst::Skip { count: (out.len() - at) as u8, when });
+            }
             Phrase::Assume => out.push(Inst::Assume(self.test())),
             Phrase::Branch => {
                 let (at, when) = (out.len(), Some(self.test()));
@@ -261,6 +362,92 @@ impl Generator<'_> {
                 out.insert(at, Inst::Skip { count: (out.len() - at) as u8, when });
             }
         }
+    }
+
+    /// Reads some variable.
+    fn read(&mut self, out: &mut Thread, dst: usize) -> Reg {
+        let (dst, place, order) = (Reg::new(dst), self.place(), self.read_order());
+        out.push(Inst::Load { dst, place, order, speculative: None, until: None });
+        dst
+    }
+
+    fn attempt(&mut self, out: &mut Thread) {
+        let (a, b) = (self.read(out, SEEN), self.read(out, 1));
+        if self.rng.percent(20) {
+            out.push(Inst::Fence(Order::SeqCst));
+        }
+        match self.rng.below(6) {
+            // Two ways out.
+            0 => {
+                out.push(retry(b, CmpOp::Eq, Expr::reg(a)));
+            }
+            // Something else is looked at only if it has read something.
+            1 => {
+                out.push(Inst::Skip { count: 1, when: Some(Test { reg: a, op: CmpOp::Ne, value: 0 }) });
+                self.read(out, 1);
+                out.push(retry(b, CmpOp::Ne, Expr::constant(1)));
+            }
+            // Three variables.
+            2 => {
+                out.push(retry(b, CmpOp::Ne, Expr::reg(a)));
+                let c = self.read(out, 2);
+                out.push(retry(c, CmpOp::Ugt, Expr::reg(a)));
+            }
+            _ => out.push(retry(b, CmpOp::Ne, Expr::reg(a))),
+        }
+    }
+
+    fn attempt_exchange(&mut self, out: &mut Thread) {
+        let (place, order) = (self.place(), self.read_order());
+        let a = Reg::new(SEEN);
+        out.push(Inst::Load { dst: a, place, order, speculative: None, until: None });
+        let new = match self.rng.below(3) {
+            0 => Expr { reg: Some(a), add: 1 },
+            1 => Expr::reg(self.read(out, 1)),
+            _ => {
+                let b = self.read(out, 1);
+                out.push(retry(b, CmpOp::Ne, Expr::reg(a)));
+                self.value()
+            }
+        };
+        let (success, failure, found) = (self.rmw_order(), self.read_order(), Reg::new(2));
+        let (dst, expected, confirms, until) = (Some(found), Expr::reg(a), false, None);
+        out.push(Inst::Cas { dst, place, expected, new, success, failure, confirms, until });
+        out.push(retry(found, CmpOp::Ne, expected));
+    }
+
+    fn doze(&mut self, out: &mut Thread) {
+        let (first, place, order) = (Reg::new(SEEN), self.place(), self.read_order());
+        let look = |dst| Inst::Load { dst, place, order, speculative: None, until: None };
+        out.push(look(first));
+        let value = self.rng.below(3) as u64;
+        out.push(Inst::Skip { count: 1, when: Some(Test { reg: first, op: CmpOp::Ne, value }) });
+        let (word, order, until) = (self.place(), self.read_order(), self.condition());
+        out.push(Inst::Load { dst: Reg::new(1), place: word, order, speculative: None, until });
+        let second = Reg::new(2);
+        out.push(look(second));
+        out.push(retry(second, CmpOp::Ne, Expr::reg(first)));
+    }
+
+    fn sleep(&mut self, out: &mut Thread) {
+        let (mutex, word) = (self.mutex(), self.place());
+        let (old, seen, now) = (Reg::new(SEEN), Reg::new(1), Reg::new(2));
+        self.cas(out, mutex, Expr::constant(0), None);
+        let order = self.read_order();
+        let load = |dst, place, until| Inst::Load { dst, place, order, speculative: None, until };
+        let waits = Until { op: CmpOp::Ne, operand: Expr::reg(seen) };
+        let asleep = [
+            Inst::Skip { count: 5, when: Some(Test { reg: old, op: CmpOp::Eq, value: 0 }) },
+            load(seen, word, None),
+            load(now, mutex, None),
+            retry(now, CmpOp::Ne, Expr::reg(old)),
+            load(now, word, Some(waits)),
+            retry(now, CmpOp::Eq, Expr::reg(now)),
+        ];
+        out.extend(asleep);
+        let order = self.rng.pick(&[Order::Relaxed, Order::Release, Order::SeqCst]);
+        out.push(Inst::Store { place: mutex, value: Expr::constant(0), order, until: None });
+        out.push(Inst::Store { place: word, value: self.value(), order, until: None });
     }
 
     /// What is done while a lock is held.
@@ -356,6 +543,10 @@ impl Generator<'_> {
     fn rmw_order(&mut self) -> Order {
         self.rng.pick(&[Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst])
     }
+}
+
+fn retry(reg: Reg, op: CmpOp, operand: Expr) -> Inst {
+    Inst::Retry { reg, when: Until { op, operand } }
 }
 
 fn whole(var: usize) -> Place {

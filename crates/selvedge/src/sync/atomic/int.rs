@@ -142,7 +142,7 @@ macro_rules! atomic_int {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$int, $int> {
-                if for_no_reason() {
+                if for_no_reason("fails") {
                     let old = self.load(failure);
                     // If the values differ it fails for a reason, which is explored anyway.
                     assume(old == current);

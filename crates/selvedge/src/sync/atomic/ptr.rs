@@ -134,7 +134,7 @@ impl<T> AtomicPtr<T> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
-        if for_no_reason() {
+        if for_no_reason("fails") {
             let old = self.load(failure);
             // If the values differ it fails for a reason, which is explored anyway.
             assume(old.addr() == current.addr());

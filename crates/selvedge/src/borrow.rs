@@ -1,0 +1,168 @@
+//! Which cells are being accessed: an access lasts as long as the closure that is given to it, or as the pointer lives.
+//!
+//! The engine sees the start of an access. If the thread performs operations before the access ends, its end is an access
+//! too: what the closure does after a release is not covered by that release, and others who acquire it race with the end.
+//! If it performs none, nobody else can have run in between, and one access stands for all.
+//!
+//! A write that overlaps with another access to the same cell is an error, also if it is the same thread, and also if the two
+//! are ordered in both directions (one thread hands the cell to another one in the middle of its own access): both have a
+//! pointer, and one of them writes.
+
+use crate::object::Word;
+use crate::runtime::{self, At, Yielded};
+use selvedge_ir::Order;
+use selvedge_machine::{AccessKind, Addr, Stop, ThreadId, Violation, ViolationKind};
+
+/// How a cell is accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Use {
+    Reads,
+    Writes,
+}
+
+/// An access that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Borrow {
+    addr: Addr,
+    thread: ThreadId,
+    how: Use,
+    at: At,
+    /// When it began.
+    since: u64,
+}
+
+/// Accesses that have not ended, oldest first.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Borrows(Vec<Borrow>);
+
+impl Borrows {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A run starts.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// An access begins; one that it overlaps with, if it must not.
+    fn begin(&mut self, new: Borrow) -> Option<Borrow> {
+        let writes = |borrow: &Borrow| borrow.how == Use::Writes;
+        let other = self.0.iter().find(|old| old.addr == new.addr && (writes(old) || writes(&new))).copied();
+        self.0.push(new);
+        other
+    }
+
+    /// The newest such access ends.
+    fn end(&mut self, addr: Addr, thread: ThreadId, how: Use) -> Option<Borrow> {
+        let found = self.0.iter().rposition(|old| (old.addr, old.thread, old.how) == (addr, thread, how))?;
+        Some(self.0.remove(found))
+    }
+}
+
+/// An access of one operation.
+#[track_caller]
+pub(crate) fn touch(word: &Word, how: Use, at: At) {
+    let kind = match how {
+        Use::Reads => AccessKind::Load,
+        Use::Writes => AccessKind::Store { value: 0 },
+    };
+    word.must_be_of_this_run(at);
+    word.access(Order::Plain, kind, at);
+}
+
+/// An access begins.
+#[track_caller]
+pub(crate) fn begin(word: &Word, how: Use, at: At) {
+    touch(word, how, at);
+    let Some(thread) = runtime::current().filter(|_| !std::thread::panicking()) else { return };
+    let overlaps = runtime::shared(|shared| {
+        let addr = word.known(shared)?;
+        let since = runtime::turns() + shared.repeated;
+        shared.borrows.begin(Borrow { addr, thread, how, at, since }).map(|other| (addr, other))
+    });
+    if let Some((addr, other)) = overlaps {
+        overlap(addr, thread, how, at, &other);
+    }
+}
+
+/// It ends. `place` is where the cell is, if it is still there.
+#[track_caller]
+pub(crate) fn end(word: &Word, how: Use, place: usize) {
+    let Some(thread) = runtime::current() else { return };
+    let ended = runtime::shared(|shared| {
+        let addr = word.known(shared)?;
+        let now = runtime::turns() + shared.repeated;
+        let borrow = shared.borrows.end(addr, thread, how).filter(|borrow| borrow.since != now)?;
+        // Who frees a cell during an access does not use the pointer after that.
+        let freed = shared.blocks.has_freed() && shared.blocks.find(place).is_some_and(|block| block.freed);
+        (!freed).then_some(borrow)
+    });
+    // After a panic nothing is done with the pointer any more.
+    if let Some(borrow) = ended.filter(|_| !std::thread::panicking()) {
+        touch(word, how, borrow.at);
+    }
+}
+
+#[cold]
+fn overlap(addr: Addr, thread: ThreadId, how: Use, at: At, other: &Borrow) -> ! {
+    let verb = |how| if how == Use::Reads { "read" } else { "written" };
+    let (name, by) = (crate::report::name(thread), crate::report::name(other.thread));
+    let object = crate::report::object(addr);
+    let message = format!(
+        "{object} is {} by {name} while an access of {by} has not ended: it lasts until its closure returns or its pointer is \
+         dropped",
+        verb(how)
+    );
+    let places = vec![
+        (runtime::span(at), format!("{} here by {name}", verb(how))),
+        (runtime::span(other.at), format!("being {} by {by} since here", verb(other.how))),
+    ];
+    let violation = Violation { kind: ViolationKind::DataRace, message, places };
+    runtime::stop_with(Yielded::Stop(Box::new(Stop::Violation(Box::new(violation)))))
+}
+
+/// An access that ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct During<'a> {
+    word: &'a Word,
+    how: Use,
+}
+
+impl<'a> During<'a> {
+    /// It begins.
+    #[track_caller]
+    pub fn begin(word: &'a Word, how: Use, at: At) -> During<'a> {
+        begin(word, how, at);
+        During { word, how }
+    }
+}
+
+impl Drop for During<'_> {
+    fn drop(&mut self) {
+        end(self.word, self.how, std::ptr::from_ref(self.word).addr());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selvedge_ir::EntityRef;
+    use std::panic::Location;
+
+    #[test]
+    fn reads_overlap_with_reads_only() {
+        let (at, thread) = (Location::caller(), ThreadId::new(0));
+        let borrow = |addr, how| Borrow { addr: Addr(addr), thread, how, at, since: 0 };
+        let mut borrows = Borrows::default();
+        assert!(borrows.begin(borrow(8, Use::Reads)).is_none());
+        assert!(borrows.begin(borrow(8, Use::Reads)).is_none());
+        assert!(borrows.begin(borrow(16, Use::Writes)).is_none(), "it is another cell");
+        assert!(borrows.begin(borrow(16, Use::Reads)).is_some());
+        assert!(borrows.begin(borrow(8, Use::Writes)).is_some());
+        assert!(borrows.end(Addr(8), thread, Use::Writes).is_some());
+        assert!(borrows.end(Addr(8), thread, Use::Writes).is_none());
+        assert_eq!(borrows.len(), 4);
+    }
+}

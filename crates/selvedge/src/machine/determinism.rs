@@ -1,0 +1,247 @@
+//! Whether a model does the same again with the same outcomes.
+//!
+//! Every execution but the first is found by running another one again up to some step. What is compared then:
+//!
+//! - every step: the operation, with the object, the order and the value, and where it stands in the source;
+//! - the operations that threads wait with at the end of it, and that those have ended which had;
+//! - the objects that were met, in order, and their first values.
+//!
+//! What comes after the last step that a run shares with the next one would not be compared with anything. So the first
+//! execution is run again as a whole, and so are some later ones, ever more rarely; and so is one in which a thread fails:
+//! a failure that does not come again is no failure of the model.
+//!
+//! Addresses may differ from one run to the next: they are not part of this, since the engine sees virtual ones
+//! (`virtual_address.rs`). But what a model's code allocates for the first time in a process (`std` has buffers, for
+//! instance) it does not allocate again, and the blocks after it are then known by other numbers. So if nothing but blocks
+//! differs, everything starts again, twice at most.
+
+use super::RustMachine;
+use crate::report;
+use crate::runtime::{self, At, Pending};
+use crate::shared::Numbered;
+use crate::virtual_address::may_be_virtual;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Access, AccessKind, Op, SourceSpan, Status, Stop, ThreadId, Unsupported};
+
+/// How often everything is tried again.
+const AGAIN: u32 = 2;
+
+/// What is compared when executions end.
+#[derive(Default)]
+pub(super) struct Compared {
+    /// Whether the present run is one of an execution, and not one that tries something out.
+    pub real: bool,
+    /// Objects that were met in the run before, if that was one of an execution.
+    met: Vec<Numbered>,
+    /// How many executions have ended.
+    ended: u64,
+}
+
+/// Something that a thread does.
+enum Deed {
+    /// It comes to an operation.
+    Op(Op, Option<At>),
+    /// It ends, or fails.
+    Other(String),
+}
+
+impl RustMachine {
+    /// The present run is about to be abandoned, and the next one starts.
+    pub(super) fn keep_met(&mut self) {
+        let Compared { real, met, .. } = &mut self.compared;
+        met.clear();
+        runtime::shared(|shared| {
+            if *real {
+                std::mem::swap(met, &mut shared.numbers);
+            }
+            *real = !shared.tries_out;
+        });
+    }
+
+    /// Whether the threads of a run that was repeated stand where they stood, and have met the same objects.
+    pub(super) fn compare(&mut self) -> Result<(), Stop> {
+        if !self.compared.real {
+            return Ok(());
+        }
+        for n in 0..self.states.len() {
+            self.compare_thread(ThreadId::new(n))?;
+        }
+        let met = &self.compared.met;
+        let differs = runtime::shared(|shared| {
+            let known = &shared.numbers;
+            let common = met.len().min(known.len());
+            (met[..common] != known[..common])
+                .then(|| met.iter().zip(known).find(|(before, now)| before != now).map(|(&a, &b)| (a, b)))
+                .flatten()
+        });
+        differs.map_or(Ok(()), |(before, now)| Err(self.met_differs(before, now)))
+    }
+
+    fn compare_thread(&self, thread: ThreadId) -> Result<(), Stop> {
+        let state = &self.states[thread.index()];
+        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
+        let now = slot.and_then(|slot| slot.strand.pending());
+        let before = match state.status {
+            Status::Ready => {
+                if now.is_some_and(|now| {
+                    is_same(&state.op, &now.op) && state.at.is_none_or(|at| std::ptr::eq(at, now.at))
+                }) {
+                    return Ok(());
+                }
+                Deed::Op(state.op, state.at)
+            }
+            Status::Finished if now.is_none() && slot.is_none_or(|slot| slot.strand.has_ended()) => return Ok(()),
+            Status::Finished => Deed::Other("it ended".to_owned()),
+            Status::Absent | Status::AssumeBlocked | Status::Stopped => return Ok(()),
+        };
+        Err(self.differs(thread, &before, now))
+    }
+
+    /// Whether a thread is where the record says.
+    #[inline]
+    pub(super) fn check(&self, thread: ThreadId, op: &Op, at: Option<At>) -> Result<(), Stop> {
+        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
+        let now = slot.and_then(|slot| slot.strand.pending());
+        match now {
+            Some(now) if now.op == *op && at.is_none_or(|at| std::ptr::eq(at, now.at)) => Ok(()),
+            now => Err(self.differs(thread, &Deed::Op(*op, at), now)),
+        }
+    }
+
+    /// An execution has ended: whether it is to be run again as a whole.
+    pub(super) fn is_to_be_compared(&mut self) -> bool {
+        self.compared.ended += 1;
+        let ended = self.compared.ended;
+        ended.is_power_of_two() && ended.trailing_zeros().is_multiple_of(3)
+    }
+
+    /// A thread has failed: that has to come again.
+    pub(super) fn fails_again(&mut self, thread: ThreadId, stop: Stop) -> Stop {
+        let Stop::Violation(violation) = &stop else { return stop };
+        let busy = runtime::shared(|shared| shared.tries_out || shared.restart || shared.once);
+        if busy || runtime::is_spoiled() {
+            return stop;
+        }
+        let before = Deed::Other(format!("it failed: {}", violation.message));
+        if let Err(other) = self.run_again() {
+            return other;
+        }
+        let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
+        match slot.and_then(|slot| slot.strand.pending()) {
+            Some(now) => self.differs(thread, &before, Some(now)),
+            None => stop,
+        }
+    }
+
+    /// A thread does not do what it has done before.
+    #[cold]
+    fn differs(&self, thread: ThreadId, before: &Deed, now: Option<&Pending>) -> Stop {
+        if runtime::shared(|shared| shared.restart) {
+            return *runtime::starts_again();
+        }
+        let blocks_only = match (before, now) {
+            (Deed::Op(op, at), Some(now)) => {
+                at.is_none_or(|at| std::ptr::eq(at, now.at)) && is_same_but_for_blocks(op, &now.op)
+            }
+            _ => false,
+        };
+        if blocks_only && tries_again() {
+            return *runtime::starts_again();
+        }
+        let place = match (before, now) {
+            (_, Some(now)) => runtime::span(now.at),
+            (Deed::Op(_, Some(at)), None) => runtime::span(at),
+            _ => SourceSpan::default(),
+        };
+        let in_words = |op: &Op, at: Option<At>, other: &SourceSpan| match at.map(runtime::span) {
+            Some(at) if at != *other => format!("{} at {at}", report::operation(op)),
+            _ => report::operation(op),
+        };
+        let before = match before {
+            Deed::Op(op, at) => in_words(op, *at, &place),
+            Deed::Other(what) => what.clone(),
+        };
+        let after = now.map_or_else(|| "nothing".to_owned(), |now| report::operation(&now.op));
+        let name = report::name(thread);
+        not_deterministic(&format!("{name} did this in one run: {before}; and this in another: {after}"), place)
+    }
+
+    /// An object is not what it was when it was first met.
+    #[cold]
+    fn met_differs(&self, before: Numbered, now: Numbered) -> Stop {
+        let same_object = before.seen == now.seen;
+        if runtime::shared(|shared| shared.restart) {
+            return *runtime::starts_again();
+        }
+        if (!same_object || may_be_virtual(before.init) || may_be_virtual(now.init)) && tries_again() {
+            return *runtime::starts_again();
+        }
+        let addr = now.seen.addr;
+        let object = report::object(addr);
+        let origin = runtime::shared(|shared| shared.origins.get(&addr).map(|(_, at)| *at));
+        let place = origin.map(runtime::span).unwrap_or_default();
+        let what = if same_object {
+            let (before, now) = (before.init, now.init);
+            format!("the first value of {object} was this in one run: {before}; and this in another: {now}")
+        } else {
+            format!("{} was first used in one run where {object} was in another", report::object(before.seen.addr))
+        };
+        not_deterministic(&what, place)
+    }
+}
+
+/// Whether everything is tried again; if so, it is now.
+fn tries_again() -> bool {
+    runtime::shared(|shared| {
+        shared.mismatches += 1;
+        shared.restart = shared.mismatches <= AGAIN;
+        shared.restart
+    })
+}
+
+/// A model that is not deterministic.
+pub(crate) fn not_deterministic(what: &str, place: SourceSpan) -> Stop {
+    let feature = format!(
+        "a model that is not deterministic: with the same outcomes, {what}. A model must not depend on time, randomness, \
+         addresses, or on what `std` keeps from one run to the next"
+    );
+    Stop::Unsupported(Box::new(Unsupported { feature, place }))
+}
+
+/// Whether two operations are the same, but for what was found out in the meantime about the loops that they are in.
+fn is_same(one: &Op, other: &Op) -> bool {
+    match (one, other) {
+        (Op::Access(one), Op::Access(other)) => {
+            let plain = |access: &Access| Access { spins: false, speculative: None, confirms: false, ..*access };
+            plain(one) == plain(other)
+        }
+        _ => one == other,
+    }
+}
+
+/// Whether two operations are the same if blocks are known by other numbers.
+fn is_same_but_for_blocks(one: &Op, other: &Op) -> bool {
+    let value = |one: u64, other: u64| one == other || may_be_virtual(one) && may_be_virtual(other);
+    match (one, other) {
+        (Op::Access(one), Op::Access(other)) => {
+            let kinds = match (one.kind, other.kind) {
+                (AccessKind::Load, AccessKind::Load) => true,
+                (AccessKind::Store { value: a }, AccessKind::Store { value: b }) => value(a, b),
+                (AccessKind::Rmw { op: f, operand: a, .. }, AccessKind::Rmw { op: g, operand: b, .. }) => {
+                    f == g && value(a, b)
+                }
+                (AccessKind::Cas { expected: a, new: c, .. }, AccessKind::Cas { expected: b, new: d, .. }) => {
+                    value(a, b) && value(c, d)
+                }
+                _ => false,
+            };
+            kinds && (one.size, one.order, one.purpose) == (other.size, other.order, other.purpose)
+        }
+        (Op::Free { .. }, Op::Free { .. })
+        | (Op::CondWait { .. }, Op::CondWait { .. })
+        | (Op::CondWake { .. }, Op::CondWake { .. })
+        | (Op::CondSignal { .. }, Op::CondSignal { .. })
+        | (Op::CondBroadcast { .. }, Op::CondBroadcast { .. }) => true,
+        _ => one == other,
+    }
+}

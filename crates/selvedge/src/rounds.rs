@@ -1,0 +1,158 @@
+//! Loops that wait for others and do not say so.
+//!
+//! In `while !flag.load(Acquire) {}` no `hint::spin_loop` tells where an iteration ends, so there would be an execution for
+//! every number of iterations. But a thread that performs the same operation at the same place many times and changes
+//! nothing in between is likely to be in such a loop. The place is then *marked*, and the exploration starts again: from now
+//! on, a thread yields before it performs an operation there, as if `spin_loop` stood before it.
+//!
+//! To yield means nothing to the model. That a thread comes back to where it yields in the state in which it was there
+//! before, having changed nothing, is a pure cycle wherever it yields (`spin.rs`), and what is a pure cycle is found out by
+//! looking at its whole state. So it does no harm to mark a place in vain; it takes time only.
+//!
+//! If the thread counts its iterations, its states differ, and the loop may still never end. The bound on the length of an
+//! execution is met then, and the operation that was performed most often is what is reported.
+
+use crate::machine::awaits::is_look;
+use crate::runtime::{self, At};
+use crate::script::Step;
+use crate::spin::is_quiet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use selvedge_machine::{Addr, Op, Purpose, ThreadId};
+use std::panic::Location;
+
+/// A place is marked when a thread has come there so often and has changed nothing.
+const OFTEN: u32 = 16;
+/// That is looked at whenever a run has come to a multiple of so many steps.
+const EVERY: usize = 32;
+
+/// The places at which threads have come to the same operation again and again.
+#[derive(Default)]
+pub(crate) struct Unmarked {
+    places: FxHashSet<Location<'static>>,
+    /// The same by address: a place may have several, and to compare names of files takes time.
+    known: FxHashMap<usize, bool>,
+    longest: Option<Longest>,
+}
+
+/// The operation that a thread has performed most often without a change.
+#[derive(Clone, Copy)]
+pub(crate) struct Longest {
+    pub rounds: u32,
+    pub thread: ThreadId,
+    pub op: Op,
+    pub at: At,
+}
+
+impl Unmarked {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Whether threads yield before an operation.
+    pub fn marks(&mut self, op: &Op, at: At) -> bool {
+        let Unmarked { places, known, .. } = self;
+        !places.is_empty()
+            && waits(op).is_some()
+            && *known.entry(std::ptr::from_ref(at).addr()).or_insert_with(|| places.contains(at))
+    }
+
+    /// A thread has come to an operation so many times; whether its place is marked now.
+    fn came(&mut self, now: Longest) -> bool {
+        if self.longest.is_none_or(|longest| longest.rounds < now.rounds) {
+            self.longest = Some(now);
+        }
+        let is_new = self.places.insert(*now.at);
+        if is_new {
+            self.known.clear();
+        }
+        is_new
+    }
+
+    /// What was performed most often, if that was often.
+    pub fn longest(&self) -> Option<Longest> {
+        self.longest
+    }
+
+    /// The exploration starts.
+    pub fn forget_longest(&mut self) {
+        self.longest = None;
+    }
+}
+
+/// Looks whether a thread comes to the same place again and again, now that these steps have been made. Whether the
+/// exploration has to start again, since a place is marked now.
+///
+/// That is looked at now and then only. A thread that goes round once more in every execution has made most of its steps
+/// in runs that were repeated, so they are counted when they are many, not when they are made.
+pub(crate) fn looks_for_loops(steps: &[Step], thread: ThreadId) -> bool {
+    if !steps.len().is_multiple_of(EVERY) {
+        return false;
+    }
+    let Some(now) = most_often(steps, thread).filter(|now| now.rounds >= OFTEN) else { return false };
+    runtime::shared(|shared| {
+        let is_new = shared.unmarked.came(now);
+        shared.restart |= is_new;
+        is_new
+    })
+}
+
+/// What a thread has done most often since it last changed something.
+fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
+    let mut places: Vec<(Longest, Addr)> = Vec::new();
+    for Step { op, outcome, at, .. } in steps.iter().rev().filter(|step| step.thread == thread) {
+        let is_lock = matches!(op, Op::Access(access) if matches!(access.purpose, Purpose::Lock | Purpose::Unlock));
+        if !is_lock && !is_quiet(op, *outcome) && !matches!(op, Op::Choose { .. }) {
+            break;
+        }
+        let (Some(addr), Some(at)) = (waits(op), *at) else { continue };
+        match places.iter_mut().find(|(known, of)| std::ptr::eq(known.at, at) && *of == addr) {
+            Some((known, _)) => known.rounds += 1,
+            None => places.push((Longest { rounds: 1, thread, op: *op, at }, addr)),
+        }
+    }
+    places.into_iter().map(|(known, _)| known).max_by_key(|known| known.rounds)
+}
+
+/// The object of an operation that a loop could wait with.
+fn waits(op: &Op) -> Option<Addr> {
+    match op {
+        Op::Access(access) if access.purpose == Purpose::Lock || is_look(access) => Some(access.addr),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selvedge_ir::Order;
+    use selvedge_machine::{Access, AccessKind};
+
+    #[test]
+    fn only_what_a_loop_could_wait_with_is_marked() {
+        let at = Location::caller();
+        let access = |order, kind| Op::Access(Access::new(Addr(64), 1, order, kind));
+        let load = access(Order::Acquire, AccessKind::Load);
+        let mut unmarked = Unmarked::default();
+        assert!(!unmarked.marks(&load, at));
+        let now = Longest { rounds: OFTEN, thread: selvedge_machine::main_thread(), op: load, at };
+        assert!(unmarked.came(now) && !unmarked.came(now), "it is news once");
+        assert!(unmarked.marks(&load, at) && !unmarked.marks(&load, Location::caller()));
+        assert!(!unmarked.marks(&access(Order::Release, AccessKind::Store { value: 1 }), at));
+        assert!(!unmarked.marks(&access(Order::Plain, AccessKind::Load), at));
+    }
+
+    #[test]
+    fn what_was_done_before_a_change_does_not_count() {
+        let (at, main) = (Location::caller(), selvedge_machine::main_thread());
+        let step = |kind| {
+            let op = Op::Access(Access::new(Addr(64), 1, Order::Relaxed, kind));
+            Step { thread: main, op, outcome: 0, now: 0, at: Some(at) }
+        };
+        let mut steps = vec![step(AccessKind::Load); 5];
+        steps.push(step(AccessKind::Store { value: 1 }));
+        assert!(most_often(&steps, main).is_none());
+        steps.extend([step(AccessKind::Load); 3]);
+        assert_eq!(most_often(&steps, main).map(|most| most.rounds), Some(3));
+    }
+}

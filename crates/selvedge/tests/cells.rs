@@ -1,0 +1,221 @@
+//! Accesses to cells last as long as their closures and pointers do.
+
+// Cells are accessed through pointers.
+#![allow(unsafe_code)]
+
+use selvedge::cell::UnsafeCell;
+use selvedge::model::Builder;
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use selvedge::sync::{Arc, Mutex};
+use selvedge::thread;
+
+struct Published {
+    cell: UnsafeCell<i32>,
+    flag: AtomicUsize,
+    back: AtomicUsize,
+}
+
+// SAFETY: that it is used in the right way is what is checked.
+unsafe impl Sync for Published {}
+// SAFETY: as above.
+unsafe impl Send for Published {}
+
+/// A thread writes a cell and publishes it; the model's own thread reads it if it was published.
+fn explore(write: impl Fn(&Published) + Send + Sync + Copy + 'static) -> selvedge::Stats {
+    Builder::new().explore(move || {
+        let (cell, flag, back) = (UnsafeCell::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let shared = Arc::new(Published { cell, flag, back });
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || write(&other));
+        if shared.flag.load(Acquire) == 1 {
+            // SAFETY: a race is reported before.
+            shared.cell.with(|p| assert!(unsafe { *p } >= 0));
+        }
+        handle.join().unwrap();
+    })
+}
+
+fn races(stats: &selvedge::Stats) -> String {
+    let failure = stats.failure.clone().expect("there is a race");
+    assert!(failure.starts_with("data-race: "), "{failure}");
+    assert!(failure.contains("cells.rs:"), "{failure}");
+    failure
+}
+
+#[test]
+fn a_write_that_was_published_before_is_no_race() {
+    let stats = explore(|shared| {
+        // SAFETY: a race is reported before.
+        shared.cell.with_mut(|p| unsafe { *p = 1 });
+        shared.flag.store(1, Release);
+    });
+    assert_eq!(stats.failure, None);
+    assert_eq!(stats.complete, 2);
+}
+
+#[test]
+fn a_write_after_what_publishes_it_in_the_same_closure_is_a_race() {
+    let stats = explore(|shared| {
+        shared.cell.with_mut(|p| {
+            shared.flag.store(1, Release);
+            // SAFETY: a race is reported.
+            unsafe { *p = 1 };
+        });
+    });
+    assert!(races(&stats).contains("write by thread 1"));
+}
+
+#[test]
+fn a_pointer_that_is_held_over_what_publishes_it_is_a_race() {
+    let stats = explore(|shared| {
+        let p = shared.cell.get_mut();
+        // SAFETY: a race is reported.
+        let cell = unsafe { p.deref() };
+        shared.flag.store(1, Release);
+        *cell = 1;
+    });
+    races(&stats);
+}
+
+#[test]
+fn a_pointer_that_is_dropped_before_is_none() {
+    let stats = explore(|shared| {
+        let p = shared.cell.get_mut();
+        // SAFETY: a race is reported before.
+        unsafe { *p.deref() = 1 };
+        drop(p);
+        shared.flag.store(1, Release);
+    });
+    assert_eq!(stats.failure, None);
+}
+
+/// The read comes after the start of the write and before its end: there is no race, but two have a pointer.
+#[test]
+fn an_access_of_another_thread_in_the_middle_of_a_write_is_an_error() {
+    let wait_for = |flag: &AtomicUsize| {
+        while flag.load(Acquire) == 0 {
+            selvedge::hint::spin_loop();
+        }
+    };
+    let stats = Builder::new().explore(move || {
+        let (cell, flag, back) = (UnsafeCell::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let shared = Arc::new(Published { cell, flag, back });
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || {
+            other.cell.with_mut(|_| {
+                other.flag.store(1, Release);
+                wait_for(&other.back);
+            });
+        });
+        wait_for(&shared.flag);
+        shared.cell.with(|_| ());
+        shared.back.store(1, Release);
+        handle.join().unwrap();
+    });
+    let failure = races(&stats);
+    assert!(
+        failure.contains("read here by main") && failure.contains("being written by thread 1 since here"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn what_is_unlocked_inside_the_closure_is_a_race() {
+    struct Locked {
+        lock: Mutex<()>,
+        cell: UnsafeCell<i32>,
+    }
+    // SAFETY: that it is used in the right way is what is checked.
+    unsafe impl Sync for Locked {}
+    // SAFETY: as above.
+    unsafe impl Send for Locked {}
+    let explore = |early: bool| {
+        Builder::new().explore(move || {
+            let shared = Arc::new(Locked { lock: Mutex::new(()), cell: UnsafeCell::new(0) });
+            let add = move |shared: &Locked| {
+                let mut guard = Some(shared.lock.lock().unwrap());
+                shared.cell.with_mut(|p| {
+                    guard.take_if(|_| early);
+                    // SAFETY: a race is reported.
+                    unsafe { *p += 1 };
+                });
+            };
+            let other = Arc::clone(&shared);
+            let handle = thread::spawn(move || add(&other));
+            add(&shared);
+            handle.join().unwrap();
+        })
+    };
+    assert_eq!(explore(false).failure, None);
+    races(&explore(true));
+}
+
+#[test]
+fn a_write_in_the_middle_of_an_access_of_the_same_thread_is_an_error() {
+    let explore = |f: fn(&UnsafeCell<i32>)| {
+        Builder::new().explore(move || {
+            let cell = UnsafeCell::new(0);
+            f(&cell);
+            // Whatever has ended does not matter any more.
+            cell.with_mut(|_| ());
+        })
+    };
+    for wrong in [
+        |cell: &UnsafeCell<i32>| cell.with(|_| cell.with_mut(|_| ())),
+        |cell: &UnsafeCell<i32>| cell.with_mut(|_| cell.with(|_| ())),
+        |cell: &UnsafeCell<i32>| cell.with_mut(|_| cell.with_mut(|_| ())),
+        |cell: &UnsafeCell<i32>| {
+            let p = cell.get();
+            cell.with_mut(|_| ());
+            drop(p);
+        },
+    ] {
+        let failure = races(&explore(wrong));
+        assert!(failure.contains("here by main") && failure.contains("by main since here"), "{failure}");
+    }
+    for right in [
+        |cell: &UnsafeCell<i32>| cell.with(|_| cell.with(|_| ())),
+        |cell: &UnsafeCell<i32>| drop((cell.get(), cell.get())),
+        |cell: &UnsafeCell<i32>| {
+            drop(cell.get_mut());
+            drop(cell.get());
+        },
+    ] {
+        assert_eq!(explore(right).failure, None);
+    }
+}
+
+/// One access stands for all as long as nobody else can run.
+#[test]
+fn an_access_without_operations_is_one_operation() {
+    let explore = |inside: bool| {
+        let mut builder = Builder::new();
+        builder.max_branches = if inside { 3 } else { 2 };
+        let stats = builder.explore(move || {
+            let (cell, x) = (UnsafeCell::new(0), AtomicUsize::new(0));
+            cell.with(|_| inside.then(|| x.load(Relaxed)));
+            (!inside).then(|| x.load(Relaxed));
+        });
+        assert_eq!(stats.failure, None);
+    };
+    explore(false);
+    explore(true);
+}
+
+/// Who frees the cell in the middle of an access does not access it at its end.
+#[test]
+fn a_cell_may_be_freed_during_an_access() {
+    let stats = Builder::new().explore(|| {
+        let cell = Box::into_raw(Box::new((UnsafeCell::new(0), AtomicUsize::new(0))));
+        // SAFETY: it comes from a box, and is not used after it was freed.
+        unsafe {
+            (*cell).0.with(|_| {
+                (*cell).1.load(Relaxed);
+                drop(Box::from_raw(cell));
+                selvedge::sync::atomic::fence(Acquire);
+            });
+        }
+    });
+    assert_eq!(stats.failure, None);
+}
