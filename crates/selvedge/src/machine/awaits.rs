@@ -32,7 +32,7 @@
 //! If no look ever comes back in the same state (since the thread counts them, for instance), or one comes back to another
 //! operation, the place is given up, and the loop is treated as any other: what `spin.rs` says holds for it.
 
-use super::{RustMachine, apart, is_tried, memory};
+use super::{RustMachine, apart, is_tried};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::spin::is_quiet;
@@ -81,8 +81,16 @@ impl Awaits {
     /// Whether an access may wait.
     pub fn marks(&mut self, access: &Access, at: At) -> bool {
         let Awaits { places, marked, .. } = self;
-        let is_marked = || places.get(at).is_some_and(|known| *known != Await::GivenUp);
-        is_look(access) && *marked.entry(std::ptr::from_ref(at).addr()).or_insert_with(is_marked)
+        if !is_look(access) {
+            return false;
+        }
+        let address = std::ptr::from_ref(at).addr();
+        if let Some(&known) = marked.get(&address) {
+            return known;
+        }
+        let is_marked = places.get(at).is_some_and(|known| *known != Await::GivenUp);
+        marked.insert(address, is_marked);
+        is_marked
     }
 
     /// A thread has come from an operation to `spin_loop`. Whether that is news.
@@ -193,7 +201,8 @@ impl RustMachine {
         if must_clear {
             return Look::GoesOn;
         }
-        let before = (memory(others), allocations());
+        self.surroundings.keep(others);
+        let before = allocations();
         strand.copy_to(low, &mut self.image);
         runtime::repeats(false);
         // It is the next step, if it is one.
@@ -203,7 +212,7 @@ impl RustMachine {
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
                 slot.spin.performed(&op, value, is_tried);
-                if memory(others) != before.0 {
+                if !self.surroundings.are_there(others) {
                     slot.spin.changed();
                 }
             }
@@ -217,7 +226,8 @@ impl RustMachine {
         }
         // Where the thread was resumed from is on its stack.
         let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
-        if same && before == (memory(others), allocations()) { Look::ComesBack } else { Look::Changed }
+        let same = same && before == allocations() && self.surroundings.are_there(others);
+        if same { Look::ComesBack } else { Look::Changed }
     }
 
     /// A number for what a thread has been told, and for what those were who have created it.
