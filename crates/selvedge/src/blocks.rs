@@ -357,21 +357,20 @@ impl Blocks {
         self.position(at).map(|n| &self.blocks[n])
     }
 
-    /// Copies where the blocks are that live, and what is in them.
-    pub fn copy_to(&self, copy: &mut Vec<u8>) {
-        for block in self.blocks.iter().filter(|block| !block.freed) {
-            copy.extend_from_slice(&block.at.to_ne_bytes());
-            copy.extend_from_slice(Blocks::bytes(block));
-        }
+    /// Copies what is in the blocks that live. How many were allocated and freed tells which ones these are.
+    pub fn copy_to(&self, copy: &mut Vec<u8>) -> (usize, usize) {
+        self.blocks.iter().filter(|block| !block.freed).for_each(|block| copy.extend_from_slice(Blocks::bytes(block)));
+        (self.blocks.len(), self.kept.len())
     }
 
     /// Whether nothing was written to them since, and none was allocated or freed.
-    pub fn are_as_copied(&self, copy: &[u8]) -> bool {
+    pub fn are_as_copied(&self, copy: &[u8], count: (usize, usize)) -> bool {
+        if count != (self.blocks.len(), self.kept.len()) {
+            return false;
+        }
         let mut rest = Some(copy);
         for block in self.blocks.iter().filter(|block| !block.freed) {
-            let at = block.at.to_ne_bytes();
-            rest =
-                rest.and_then(|rest| rest.strip_prefix(&at)).and_then(|rest| rest.strip_prefix(Blocks::bytes(block)));
+            rest = rest.and_then(|rest| rest.strip_prefix(Blocks::bytes(block)));
         }
         rest.is_some_and(<[u8]>::is_empty)
     }

@@ -94,7 +94,7 @@ pub(crate) struct RustMachine {
     image: Vec<u64>,
     /// All else before a thread ran.
     surroundings: Surroundings,
-    /// What threads have been told.
+    /// By step, a number for what its thread has been told, as far as that is known.
     told: Vec<u64>,
     /// What is known of loops that try again.
     tries: retries::Tries,
@@ -551,7 +551,7 @@ impl Machine for RustMachine {
         };
         if own.is_ok()
             && let Some(at) = at
-            && runtime::shared(|shared| shared.retries.on)
+            && self.may_retry(thread, &op)
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
@@ -670,6 +670,7 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.told.truncate(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
         self.memory.undo();

@@ -45,25 +45,30 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// What follows if a read reads from a write.
     fn follows(&mut self, read: EventId, request: &Request, write: EventId) -> Follows {
         let graph = self.graph();
-        let loc = graph.event(read).loc;
+        let Event { loc, thread, .. } = *graph.event(read);
         let Some(rival) = graph.successor_rmw(loc, graph.position_of(write)) else { return Follows::Anything };
-        let limit = graph.event(rival).pred;
-        self.reads_from(read, request, write);
-        let graph = self.graph();
-        let Event { exclusive, blocked, thread, value, order, composite, speculative, .. } = *graph.event(read);
-        if !exclusive || blocked {
+        let (limit, old) = (graph.event(rival).pred, graph.written(loc, write));
+        // Only what attempts are put off for depends on what it really reads; and what is speculative is looked at as such.
+        let is_simple = self.composites.is_empty() && request.access.speculative.is_none();
+        let flags = match is_simple {
+            true => self.flags_of(read, request, (write, old)),
+            false => self.reads_from(read, request, write),
+        };
+        if !flags.exclusive || flags.blocked {
             return Follows::Anything;
         }
-        let mut found = false;
         // What comes before the write is what comes before the read.
-        backward::revisits(graph, read, Some(limit), (self.in_place(loc), self.composites.footprints()), |_| {
-            found = true
-        });
-        self.note_news(read, Some(rival));
-        match request.written(thread, value, 0) {
+        let graph = self.graph();
+        let counts = graph.porf_if(read, write);
+        let mut found = false;
+        let how = (self.in_place(loc), self.composites.footprints());
+        backward::revisits_after(graph, (read, &counts), Some(limit), how, |_| found = true);
+        if !is_simple {
+            self.note_news(read, Some(rival));
+        }
+        match request.written(thread, old, 0) {
             _ if !found => Follows::Nothing,
-            // What a composite await reads is looked at first.
-            Some(value) if !composite && !speculative => Follows::Revisits { value, order },
+            Some(value) if is_simple => Follows::Revisits { value, order: flags.order },
             _ => Follows::Anything,
         }
     }

@@ -160,9 +160,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Makes a read read from a write.
-    pub(super) fn reads_from(&mut self, read: EventId, request: &Request, write: EventId) {
+    pub(super) fn reads_from(&mut self, read: EventId, request: &Request, write: EventId) -> Flags {
         self.frame().graph.set_rf(read, write);
-        self.value_has_changed(read, request);
+        self.value_has_changed(read, request)
     }
 
     /// What the value that a read has got makes of it.
@@ -186,7 +186,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// What the value of a write makes of the newest event of a thread, a read.
-    fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
+    pub(super) fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
         let Event { thread, pred, loc, .. } = *self.graph().event(read);
         if self.is_error(loc, from.0, request) {
             return request.flags_of_error();

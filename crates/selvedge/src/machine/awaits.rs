@@ -35,6 +35,7 @@
 use super::{RustMachine, apart, is_tried};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Pending, Yielded};
+use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -232,19 +233,29 @@ impl RustMachine {
 
     /// A number for what a thread has been told, and for what those were who have created it.
     fn told(&mut self, thread: ThreadId) -> u64 {
-        let told = &mut self.told;
-        told.clear();
-        told.resize(self.states.len(), 0);
-        let mix = |before: u64, word: u64| (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        for step in &self.steps[..self.made] {
-            let now = mix(told[step.thread.index()], step.outcome);
-            told[step.thread.index()] = now;
-            if let Op::Spawn { child } = step.op {
-                told[child.index()] = mix(now, child.index() as u64);
+        for n in self.told.len()..self.made {
+            let Step { thread, outcome, .. } = self.steps[n];
+            let told = mix(self.told_until(n, thread), outcome);
+            self.told.push(told);
+        }
+        self.told_until(self.made, thread)
+    }
+
+    /// The same for what it has been told before a step.
+    fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
+        for (step, &told) in self.steps[..n].iter().zip(&self.told).rev() {
+            match step.op {
+                _ if step.thread == thread => return told,
+                Op::Spawn { child } if child == thread => return mix(told, thread.index() as u64),
+                _ => {}
             }
         }
-        told[thread.index()]
+        0
     }
+}
+
+fn mix(before: u64, word: u64) -> u64 {
+    (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// How many objects and blocks the present run has made: they are known by such numbers.

@@ -10,7 +10,8 @@ use crate::runtime;
 /// What was there before a thread ran.
 #[derive(Default)]
 pub(super) struct Surroundings {
-    /// Which blocks there were, and what was in them.
+    /// How many blocks had been allocated and freed, and what was in those that lived.
+    count: (usize, usize),
     blocks: Vec<u8>,
     /// The stacks of the others, one after the other, and where each ends.
     stacks: Vec<u64>,
@@ -26,7 +27,7 @@ impl Surroundings {
         self.stacks.clear();
         self.ends.clear();
         runtime::shared(|shared| {
-            shared.blocks.copy_to(&mut self.blocks);
+            self.count = shared.blocks.copy_to(&mut self.blocks);
             self.copies = shared.copies.fingerprint(Some);
         });
         for stack in at_rest(others) {
@@ -46,7 +47,7 @@ impl Surroundings {
         same_stacks
             && ends.next().is_none()
             && runtime::shared(|shared| {
-                shared.blocks.are_as_copied(&self.blocks) && shared.copies.fingerprint(Some) == self.copies
+                shared.blocks.are_as_copied(&self.blocks, self.count) && shared.copies.fingerprint(Some) == self.copies
             })
     }
 }
