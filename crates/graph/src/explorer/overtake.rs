@@ -48,8 +48,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let Event { loc, thread, .. } = *graph.event(read);
         let Some(rival) = graph.successor_rmw(loc, graph.position_of(write)) else { return Follows::Anything };
         let (limit, old) = (graph.event(rival).pred, graph.written(loc, write));
-        // Only what attempts are put off for depends on what it really reads; and what is speculative is looked at as such.
-        let is_simple = self.composites.is_empty() && request.access.speculative.is_none();
+        // What composite awaits are told is what it really reads. What is speculative or a part of an access is looked at as such.
+        let is_whole = request.access.speculative.is_none() && request.part.is_none();
+        let is_simple = is_whole && self.composites.is_empty();
         let flags = match is_simple {
             true => self.flags_of(read, request, (write, old)),
             false => self.reads_from(read, request, write),
