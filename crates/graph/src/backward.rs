@@ -19,11 +19,22 @@ pub fn revisits(
     graph: &Graph,
     w: EventId,
     limit: Option<EventId>,
+    how: (bool, &[Vec<LocId>]),
+    found: impl FnMut(EventId),
+) {
+    revisits_after(graph, (w, graph.clocks.row(w, PORF)), limit, how, found);
+}
+
+/// The same if so many events of each thread come before the write.
+pub fn revisits_after(
+    graph: &Graph,
+    (w, counts): (EventId, &[u32]),
+    limit: Option<EventId>,
     (in_place, looked_at): (bool, &[Vec<LocId>]),
     mut found: impl FnMut(EventId),
 ) {
     let loc = graph.event(w).loc;
-    let past = Past::of(graph, w);
+    let past = Past { graph, w, counts };
     // Of reads that `w` does not depend on.
     let could = |r: EventId, event: &Event| {
         let settled = || event.composite || in_place && past.waits(r) || is_confirmation(graph, r);

@@ -12,6 +12,7 @@
 //! | `explorer.rs` | the loop, `next_P` (1 to 10) |
 //! | `explorer/read.rs` | reads (14, 15, 19) |
 //! | `explorer/granules.rs` | accesses of different sizes |
+//! | `explorer/overtake.rs` | read-modify-writes of what another one has read (15, 20) |
 //! | `explorer/write.rs` | writes, backward revisits (20 to 24) |
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
 //! | `explorer/store_as_exchange.rs` | writes that are ordered by making stores exchanges (section 7) |
@@ -38,7 +39,7 @@ pub use estimate::{Effort, Estimate};
 pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
 use rustc_hash::FxHashMap;
-use selvedge_ir::EntityRef;
+use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
@@ -52,6 +53,7 @@ mod granules;
 mod in_place;
 mod older_value;
 mod other;
+mod overtake;
 mod read;
 mod sites;
 mod speculative;
@@ -65,6 +67,8 @@ mod write;
 enum Todo {
     /// A read reads from another write.
     Source { read: EventId, write: EventId, older: Option<EventId> },
+    /// A read-modify-write reads from what another one has read from, and writes this.
+    Overtake { read: EventId, write: EventId, value: u64, order: Order },
     /// A write is placed elsewhere in coherence order.
     Place { write: EventId, position: u32, older: Option<EventId> },
     /// Another number is chosen.
@@ -297,6 +301,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     fn take_up(&mut self, entry: Todo) -> Result<Go, Over> {
         match entry {
             Todo::Source { read, write, older } => self.read_from(read, write, older),
+            Todo::Overtake { read, write, value, order } => self.overtake(read, write, (value, order)),
             Todo::Place { write, position, older } => self.place(write, position, older),
             Todo::Choice { event, choice } => self.choose(event, choice),
             Todo::Back { write, read } => self.revisit(write, read),

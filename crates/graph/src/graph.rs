@@ -10,6 +10,7 @@ use crate::past;
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
+use smallvec::SmallVec;
 
 mod restrict;
 
@@ -150,6 +151,22 @@ impl Graph {
     #[inline]
     pub fn porf(&self, first: EventId, then: EventId) -> bool {
         self.clocks.before(PORF, self.event(first), then)
+    }
+
+    /// How many events of each thread would come before a read in program order and reads-from (or are it) if it read from
+    /// a write.
+    pub fn porf_if(&self, read: EventId, write: EventId) -> SmallVec<[u32; 8]> {
+        let event = self.event(read);
+        let row = |e: EventId| self.clocks.row(e, PORF);
+        let mut counts = match event.pred.is_event() {
+            true => SmallVec::from_slice(row(event.pred)),
+            false => SmallVec::from_elem(0, row(read).len()),
+        };
+        counts[event.thread.index()] = event.index;
+        if write.is_event() {
+            counts.iter_mut().zip(row(write)).for_each(|(mine, &theirs)| *mine = theirs.max(*mine));
+        }
+        counts
     }
 
     /// Whether `first` happens before `then`, or is it.

@@ -1,6 +1,6 @@
 //! Data races in words: two accesses that nothing orders, or an access and a `free`.
 
-use crate::machine::Machine;
+use crate::machine::{Machine, Status};
 use crate::op::{Addr, Op, ThreadId};
 use crate::stop::{SourceSpan, Violation, ViolationKind};
 
@@ -23,13 +23,14 @@ pub struct Racer {
 }
 
 impl Racer {
-    /// What a thread is about to do.
+    /// What a thread is about to do, or has done last if it stopped with that.
     pub fn pending<M: Machine>(machine: &M, thread: ThreadId, verb: &'static str) -> Racer {
         let site = machine.site(thread);
-        let bytes = match *machine.pending(thread) {
+        let could_go_on = matches!(machine.status(thread), Status::Ready | Status::AssumeBlocked);
+        let bytes = could_go_on.then(|| machine.pending(thread)).and_then(|op| match op {
             Op::Access(access) => Some((access.addr, access.size)),
             _ => None,
-        };
+        });
         let (span, object, volatile) = (site.span, site.object, site.volatile);
         Racer { verb, thread: machine.thread_name(thread), span, object, bytes, volatile }
     }

@@ -374,6 +374,24 @@ impl Blocks {
         self.position(at).map(|n| &self.blocks[n])
     }
 
+    /// Copies what is in the blocks that live. How many were allocated and freed tells which ones these are.
+    pub fn copy_to(&self, copy: &mut Vec<u8>) -> (usize, usize) {
+        self.blocks.iter().filter(|block| !block.freed).for_each(|block| copy.extend_from_slice(Blocks::bytes(block)));
+        (self.blocks.len(), self.kept.len())
+    }
+
+    /// Whether nothing was written to them since, and none was allocated or freed.
+    pub fn are_as_copied(&self, copy: &[u8], count: (usize, usize)) -> bool {
+        if count != (self.blocks.len(), self.kept.len()) {
+            return false;
+        }
+        let mut rest = Some(copy);
+        for block in self.blocks.iter().filter(|block| !block.freed) {
+            rest = rest.and_then(|rest| rest.strip_prefix(Blocks::bytes(block)));
+        }
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+
     /// A number that is another one after something was written to the blocks that live, or one was allocated or freed.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = FxHasher::default();
@@ -454,9 +472,12 @@ impl Blocks {
         self.blocks.len()
     }
 
-    /// Whether something was freed in this run.
-    pub fn has_freed(&self) -> bool {
-        !self.kept.is_empty()
+    /// Whether an address points into a block, or to the end of one, that was freed in this run.
+    #[inline]
+    pub fn is_freed(&self, at: usize) -> bool {
+        // Few are, and what is freed is not allocated again.
+        let within = |&(block, layout): &(usize, Layout)| at.wrapping_sub(block) <= layout.size();
+        self.kept.iter().any(within) && self.find(at).is_some_and(|block| block.freed)
     }
 
     /// A run starts: gives back what the last one has freed.

@@ -96,7 +96,7 @@ pub(crate) fn end(word: &Word, how: Use, place: usize) {
         let now = runtime::turns() + shared.repeated;
         let borrow = shared.borrows.end(addr, thread, how).filter(|borrow| borrow.since != now)?;
         // Who frees a cell during an access does not use the pointer after that.
-        let freed = shared.blocks.has_freed() && shared.blocks.find(place).is_some_and(|block| block.freed);
+        let freed = shared.blocks.is_freed(place);
         (!freed).then_some(borrow)
     });
     // After a panic nothing is done with the pointer any more.

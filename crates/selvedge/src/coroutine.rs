@@ -232,7 +232,7 @@ impl Strand {
         let same = |old: &[u64], new: &[u64]| {
             old == new || old.iter().zip(new).all(|(&old, &new)| old == new || is_link(old) && is_link(new))
         };
-        before.len() == now.len() && before.chunks(8).zip(now.chunks(8)).all(|(old, new)| same(old, new))
+        before.len() == now.len() && before.chunks(32).zip(now.chunks(32)).all(|(old, new)| same(old, new))
     }
 
     /// How much of the stack an image from there takes.

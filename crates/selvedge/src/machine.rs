@@ -17,6 +17,7 @@ mod past;
 mod retries;
 mod returns;
 pub(crate) mod snapshot;
+mod surroundings;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::nondet::IN_TIME;
@@ -37,6 +38,7 @@ use selvedge_machine::{
 };
 use std::hash::Hasher;
 use std::sync::Arc;
+use surroundings::Surroundings;
 
 /// The model's closure.
 pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
@@ -93,7 +95,9 @@ pub(crate) struct RustMachine {
     ahead: Option<Ahead>,
     /// A stack before a look.
     image: Vec<u64>,
-    /// What threads have been told.
+    /// All else before a thread ran.
+    surroundings: Surroundings,
+    /// By step, a number for what its thread has been told, as far as that is known.
     told: Vec<u64>,
     /// What is known of loops that try again.
     tries: retries::Tries,
@@ -145,6 +149,7 @@ impl RustMachine {
             returns: FxHashMap::default(),
             ahead: None,
             image: Vec::new(),
+            surroundings: Surroundings::default(),
             told: Vec::new(),
             tries: retries::Tries::default(),
             compared: determinism::Compared::default(),
@@ -201,22 +206,44 @@ impl RustMachine {
         self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), cycle: None });
     }
 
-    /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn. What a thread does that
-    /// may be in a cycle has to be looked at step by step.
+    /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn.
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
+        let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
+        let pending = slot.strand.pending();
+        let is_step = pending.is_some() && !repeats;
+        // Attempts of other loops are tried out (`attempts.rs`).
+        let speculates = matches!(pending, Some(Pending { op: Op::Access(Access { speculative: Some(_), .. }), at })
+            if !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
+        if slot.spin.watches() || speculates {
+            return self.go_watched(thread, outcome, repeats, speculates);
+        }
+        runtime::repeats(repeats);
+        let came = self.pool.resume(&mut slot.strand, outcome);
+        match came {
+            Came::To(Yielded::Yields { .. }) => self.go_round(thread, came, is_step, false),
+            came => came,
+        }
+    }
+
+    /// The same if what the thread does has to be looked at step by step, since it may be in a cycle, or if what it does before
+    /// it confirms a speculative load must not change the stacks of others.
+    #[cold]
+    fn go_watched(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool, speculates: bool) -> Came {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
-        let mut pending = slot.strand.pending().map(|&Pending { op, at }| (op, at));
+        let pending = slot.strand.pending();
+        let is_step = pending.is_some() && !repeats;
         if slot.spin.watches()
-            && let Some((op, _)) = &pending
+            && let Some(Pending { op, .. }) = pending
         {
             slot.spin.performed(op, outcome, is_tried);
         }
-        runtime::repeats(repeats && !slot.spin.watches());
-        let mut before = slot.spin.watches().then(|| memory(others));
-        // Attempts of other loops are tried out (`attempts.rs`).
-        let speculates = matches!(pending, Some((Op::Access(Access { speculative: Some(_), .. }), at))
-            if !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
+        // If it has changed something, there is nothing to be watched any more.
+        let watches = slot.spin.watches();
+        if watches {
+            self.surroundings.keep(others);
+        }
+        runtime::repeats(repeats && !watches);
         let stacks_before = speculates.then(|| stacks(others));
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         if let Some(before) = stacks_before
@@ -227,8 +254,16 @@ impl RustMachine {
             // What `fetch_update` has called has changed something that it could not see (`update.rs`).
             came = Came::To(Yielded::Stop(runtime::updates_one_by_one()));
         }
+        self.go_round(thread, came, is_step, watches)
+    }
+
+    /// A thread has come somewhere. As long as that is the end of an iteration of a loop that waits for others, it goes on.
+    #[cold]
+    fn go_round(&mut self, thread: ThreadId, mut came: Came, mut is_step: bool, mut watches: bool) -> Came {
+        let (slot, others) = apart(&mut self.slots, thread);
+        let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         loop {
-            if before.is_some_and(|before| memory(others) != before) {
+            if watches && !self.surroundings.are_there(others) {
                 slot.spin.changed();
             }
             let Came::To(Yielded::Yields { low, .. }) = came else { break };
@@ -237,8 +272,10 @@ impl RustMachine {
             }
             let size = slot.strand.depth(low);
             // In a run that is repeated, it may have performed others since.
-            let last = pending.take().filter(|_| !repeats);
-            let new = last.is_some_and(|(op, at)| runtime::shared(|shared| shared.awaits.note(&op, at)));
+            let last = std::mem::take(&mut is_step).then(|| self.steps.get(self.made.wrapping_sub(1))).flatten();
+            let new = last.is_some_and(|Step { op, at, .. }| {
+                at.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)))
+            });
             // Both at once: either lets everything start again.
             if runtime::shared(|shared| shared.must_clear(size)) || new {
                 runtime::shared(|shared| shared.restart = true);
@@ -251,7 +288,8 @@ impl RustMachine {
                 break;
             }
             runtime::repeats(false);
-            before = Some(memory(others));
+            watches = true;
+            self.surroundings.keep(others);
             came = self.pool.resume(&mut slot.strand, 0);
         }
         came
@@ -431,15 +469,6 @@ fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&
     (slot, [before, after])
 }
 
-/// What all memory looks like that a thread could change, but for its own stack: what the model has allocated, and the
-/// stacks of the others. (A thread of a scope may count in a variable of the one that has created it.)
-fn memory(others: [&[Option<Slot>]; 2]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(runtime::shared(|shared| shared.memory()));
-    hasher.write_u64(stacks(others));
-    hasher.finish()
-}
-
 /// What the stacks of suspended threads look like.
 fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
     let mut hasher = FxHasher::default();
@@ -526,7 +555,7 @@ impl Machine for RustMachine {
         };
         if own.is_ok()
             && let Some(at) = at
-            && runtime::shared(|shared| shared.retries.on)
+            && self.may_retry(thread, &op)
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
@@ -645,6 +674,7 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.told.truncate(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
         self.memory.undo();

@@ -93,16 +93,12 @@ impl Word {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
-            Some(seen) => {
-                let freed = !seen.outside && shared.blocks.has_freed();
-                (seen, freed && shared.blocks.find(place).is_some_and(|block| block.freed))
-            }
+            Some(seen) => (seen, !seen.outside && shared.blocks.is_freed(place)),
             None => {
                 let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
                 let number = shared.meet(place, self.size, init, self.what, self.at);
                 self.remembered.store(number, Ordering::Relaxed);
-                let freed = shared.blocks.has_freed() && shared.blocks.find(place).is_some_and(|block| block.freed);
-                (shared.recognise(number).expect("it has just been met"), freed)
+                (shared.recognise(number).expect("it has just been met"), shared.blocks.is_freed(place))
             }
         });
         if freed && !std::thread::panicking() {

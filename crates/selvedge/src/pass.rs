@@ -188,6 +188,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         shared.awaits.on = builder.engine == Engine::Graph;
         shared.retries.clear();
         shared.unmarked.forget_longest();
+        shared.ended = 0;
         // What fails for no reason is a choice between a load and its exchange.
         let spurious = shared.config.spurious;
         shared.blocks.freed_early = None;

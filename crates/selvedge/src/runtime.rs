@@ -10,7 +10,7 @@
 use crate::blocks::{self, quiet};
 use crate::overflow;
 use crate::retry::Standing;
-use crate::shared::{Config, Deferred, Shared};
+use crate::shared::{Config, Deferred, PerThread, Shared};
 use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
@@ -293,8 +293,11 @@ fn marked(op: Op, at: At) -> Op {
 fn performed(op: &Op, at: At, outcome: Outcome) {
     let thread = ThreadId::new(THREAD.get());
     shared(|shared| {
-        let open = &mut shared.per_thread[thread.index()].open;
-        shared.retries.performed(open, op, at, outcome);
+        if let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
+            && !shared.retries.is_empty()
+        {
+            shared.retries.performed(open, op, at, outcome);
+        }
     });
 }
 

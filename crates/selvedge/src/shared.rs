@@ -164,6 +164,8 @@ pub(crate) struct Shared {
     pub once: bool,
     /// How often a run has differed from its record.
     pub mismatches: u32,
+    /// How many executions have ended, of explorations that were broken off as well.
+    pub ended: u64,
     /// Whether it is known that the allocator tells what the model allocates.
     pub tracked: bool,
     /// The steps of a run that is being repeated.
@@ -248,6 +250,7 @@ impl Shared {
             restart: false,
             once: false,
             mismatches: 0,
+            ended: 0,
             tracked: false,
             script: Script::default(),
             left: Left::default(),
@@ -500,6 +503,9 @@ impl Shared {
             }
             other => (other, false),
         };
+        if self.retries.is_empty() {
+            return Standing::Op(op);
+        }
         self.per_thread(thread);
         self.retries.comes_to(&mut self.per_thread[thread.index()].open, op, at, own)
     }

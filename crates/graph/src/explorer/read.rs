@@ -5,7 +5,7 @@ use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::models::Model;
 use crate::request::{Flags, Request};
-use crate::{backward, ending, past, race, request};
+use crate::{ending, past, race, request};
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::session::Over;
@@ -145,32 +145,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 self.value_has_changed(e, request);
                 return self.has_read(e, request);
             }
-            if !self.is_in_vain(e, request, write) && !self.would_lead_nowhere(e, write) {
-                self.frame().todo.push(Todo::Source { read: e, write, older: None });
-            }
+            self.plan_source(e, request, write);
         }
         Ok(Go::Back)
-    }
-
-    /// Whether a read is that of a read-modify-write, its source has been taken by another one, and the write would not
-    /// revisit that: then nothing can follow (the paper's fruitless explorations, section 5.2).
-    fn is_in_vain(&mut self, read: EventId, request: &Request, write: EventId) -> bool {
-        let graph = self.graph();
-        let loc = graph.event(read).loc;
-        let Some(rival) = graph.successor_rmw(loc, graph.position_of(write)) else { return false };
-        let limit = graph.event(rival).pred;
-        self.reads_from(read, request, write);
-        let graph = self.graph();
-        if !graph.event(read).exclusive || graph.event(read).blocked {
-            return false;
-        }
-        let mut found = false;
-        // What comes before the write is what comes before the read.
-        backward::revisits(graph, read, Some(limit), (self.in_place(loc), self.composites.footprints()), |_| {
-            found = true
-        });
-        self.note_news(read, Some(rival));
-        !found
     }
 
     /// A read reads from another write than the coherence-last one (line 15).
@@ -186,9 +163,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Makes a read read from a write.
-    pub(super) fn reads_from(&mut self, read: EventId, request: &Request, write: EventId) {
+    pub(super) fn reads_from(&mut self, read: EventId, request: &Request, write: EventId) -> Flags {
         self.frame().graph.set_rf(read, write);
-        self.value_has_changed(read, request);
+        self.value_has_changed(read, request)
     }
 
     /// What the value that a read has got makes of it.
@@ -212,7 +189,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// What the value of a write makes of the newest event of a thread, a read.
-    fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
+    pub(super) fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
         let Event { thread, pred, loc, .. } = *self.graph().event(read);
         if self.is_error(loc, from.0, request) {
             return request.flags_of_error();

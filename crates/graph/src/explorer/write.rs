@@ -58,7 +58,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Notes the reads that a write revisits (line 24).
-    fn plan_revisits(&mut self, e: EventId, limit: Option<EventId>) {
+    pub(super) fn plan_revisits(&mut self, e: EventId, limit: Option<EventId>) {
         let in_place = self.in_place(self.graph().event(e).loc);
         let frame = self.frames.last_mut().expect("there is a graph");
         let (graph, todo) = (&frame.graph, &mut frame.todo);

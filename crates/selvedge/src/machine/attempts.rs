@@ -1,9 +1,10 @@
 //! What an attempt that fails would have left: it is tried out. `retry.rs` says what that is for, and why it is enough.
 //!
 //! A thread that stands at the exchange is put back to where its attempt began (`snapshot.rs`), makes attempts that fail, and
-//! then the one that it has made; what there is then is compared with what there is without them. If that cannot be done, or
-//! does not show that nothing is left, everything is run again instead for every attempt that is tried out, and what is
-//! compared does not depend on where things lie in memory.
+//! then the one that it has made; what there is then is compared with what there is without them. If it was not kept there,
+//! or others have done something since, everything is run again once to come there. If that does not show that nothing is
+//! left, everything is run again for every attempt that is tried out, and what is compared does not depend on where things lie
+//! in memory.
 
 use super::RustMachine;
 use super::past::Past;
@@ -58,21 +59,47 @@ impl RustMachine {
     pub(super) fn all_are_pure_in_place(&mut self, attempt: &Attempt, past: &Past) -> bool {
         let alone = self.steps[attempt.start..self.made].iter().all(|step| step.thread == attempt.thread);
         if !alone || attempt.made < self.made || !self.tries.start.is_of(attempt.thread, attempt.start) {
+            return self.all_are_pure_once_again(attempt, past);
+        }
+        if !self.keep_end(attempt.thread) {
             return false;
         }
-        let (start, mut end) = (std::mem::take(&mut self.tries.start), std::mem::take(&mut self.tries.end));
-        let saved = self.save_thread(attempt.thread, &mut end, Some(&start));
-        (self.tries.start, self.tries.end) = (start, end);
-        let mut pure = false;
-        if saved {
-            (self.tries.in_place, self.tries.at_end) = (true, true);
-            self.starts_trial();
-            pure = self.all_are_pure(attempt, past);
-            self.ends_trial();
-            self.tries.in_place = false;
-        }
-        self.stale |= saved && !self.put_back_to_end();
+        self.starts_trial();
+        let pure = self.all_are_pure(attempt, past);
+        self.ends_trial();
+        self.tries.in_place = false;
+        self.stale |= !self.put_back_to_end();
         pure
+    }
+
+    /// The same if the thread was not kept there, or others have done something since: everything is run again once, the
+    /// attempt last, and the thread is kept where it begins.
+    fn all_are_pure_once_again(&mut self, attempt: &Attempt, past: &Past) -> bool {
+        if runtime::shared(|shared| shared.restart) {
+            return false;
+        }
+        runtime::shared(|shared| shared.tries_out = true);
+        let mut start = std::mem::take(&mut self.tries.start);
+        let there = self.run_all_but(attempt) && self.save_thread(attempt.thread, &mut start, None);
+        self.tries.start = start;
+        self.starts_trial();
+        self.tries.in_place = true;
+        let there = there && self.follow(attempt, &attempt.steps, &Before::default()).is_some();
+        let pure = there && self.keep_end(attempt.thread) && self.all_are_pure(attempt, past);
+        self.ends_trial();
+        self.tries.in_place = false;
+        self.tries.start.forget();
+        self.stale = true;
+        pure
+    }
+
+    /// Keeps a thread that has made an attempt, so that others can be tried out in place.
+    fn keep_end(&mut self, thread: ThreadId) -> bool {
+        let (start, mut end) = (std::mem::take(&mut self.tries.start), std::mem::take(&mut self.tries.end));
+        let saved = self.save_thread(thread, &mut end, Some(&start));
+        (self.tries.start, self.tries.end) = (start, end);
+        (self.tries.in_place, self.tries.at_end) = (saved, saved);
+        saved
     }
 
     /// Tries attempts out by running everything again each time.
@@ -297,6 +324,15 @@ impl RustMachine {
         if self.tries.in_place {
             return self.put_back_to_start(attempt);
         }
+        if !self.run_all_but(attempt) {
+            return None;
+        }
+        let blocks = runtime::shared(|shared| shared.blocks.contents());
+        Some(Before { blocks, stacks: self.other_stacks(attempt.thread) })
+    }
+
+    /// Runs everything again but an attempt; whether the thread then stands where it begins.
+    fn run_all_but(&mut self, attempt: &Attempt) -> bool {
         let others = |(n, step): &(usize, &Step)| step.thread != attempt.thread || *n < attempt.start;
         let steps: Vec<Step> =
             self.steps[..attempt.made].iter().enumerate().filter(others).map(|(_, step)| *step).collect();
@@ -305,10 +341,7 @@ impl RustMachine {
         let again = self.run_again();
         self.steps = kept;
         self.made = made;
-        again.ok()?;
-        self.stands_at(attempt.thread).filter(|(op, _)| *op == attempt.steps[0].op)?;
-        let blocks = runtime::shared(|shared| shared.blocks.contents());
-        Some(Before { blocks, stacks: self.other_stacks(attempt.thread) })
+        again.is_ok() && self.stands_at(attempt.thread).is_some_and(|(op, _)| op == attempt.steps[0].op)
     }
 
     /// The stacks of all threads but one.

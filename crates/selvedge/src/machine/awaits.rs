@@ -33,9 +33,10 @@
 //! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
 //! holds for it.
 
-use super::{RustMachine, apart, is_tried, memory};
+use super::{RustMachine, apart, is_tried};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Pending, Yielded};
+use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -93,8 +94,16 @@ impl Awaits {
     /// Whether an access may wait.
     pub fn marks(&mut self, access: &Access, at: At) -> bool {
         let Awaits { places, marked, .. } = self;
-        let is_marked = || places.get(at).is_some_and(|(known, _)| *known != Await::GivenUp);
-        is_look(access) && *marked.entry(std::ptr::from_ref(at).addr()).or_insert_with(is_marked)
+        if !is_look(access) {
+            return false;
+        }
+        let address = std::ptr::from_ref(at).addr();
+        if let Some(&known) = marked.get(&address) {
+            return known;
+        }
+        let is_marked = places.get(at).is_some_and(|(known, _)| *known != Await::GivenUp);
+        marked.insert(address, is_marked);
+        is_marked
     }
 
     /// A thread has come from an operation to `spin_loop`. Whether that is news.
@@ -217,7 +226,8 @@ impl RustMachine {
         if must_clear {
             return Look::GoesOn;
         }
-        let before = (memory(others), allocations());
+        self.surroundings.keep(others);
+        let before = allocations();
         strand.copy_to(low, &mut self.image);
         runtime::repeats(false);
         // It is the next step, if it is one.
@@ -227,7 +237,7 @@ impl RustMachine {
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
                 slot.spin.performed(&op, value, is_tried);
-                if memory(others) != before.0 {
+                if !self.surroundings.are_there(others) {
                     slot.spin.changed();
                 }
             }
@@ -244,24 +254,35 @@ impl RustMachine {
         }
         // Where the thread was resumed from is on its stack.
         let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
-        if same && before == (memory(others), allocations()) { Look::ComesBack } else { Look::Changed }
+        let same = same && before == allocations() && self.surroundings.are_there(others);
+        if same { Look::ComesBack } else { Look::Changed }
     }
 
     /// A number for what a thread has been told, and for what those were who have created it.
     pub(super) fn told(&mut self, thread: ThreadId) -> u64 {
-        let told = &mut self.told;
-        told.clear();
-        told.resize(self.states.len(), 0);
-        let mix = |before: u64, word: u64| (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        for step in &self.steps[..self.made] {
-            let now = mix(told[step.thread.index()], step.outcome);
-            told[step.thread.index()] = now;
-            if let Op::Spawn { child } = step.op {
-                told[child.index()] = mix(now, child.index() as u64);
+        for n in self.told.len()..self.made {
+            let Step { thread, outcome, .. } = self.steps[n];
+            let told = mix(self.told_until(n, thread), outcome);
+            self.told.push(told);
+        }
+        self.told_until(self.made, thread)
+    }
+
+    /// The same for what it has been told before a step.
+    fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
+        for (step, &told) in self.steps[..n].iter().zip(&self.told).rev() {
+            match step.op {
+                _ if step.thread == thread => return told,
+                Op::Spawn { child } if child == thread => return mix(told, thread.index() as u64),
+                _ => {}
             }
         }
-        told[thread.index()]
+        0
     }
+}
+
+fn mix(before: u64, word: u64) -> u64 {
+    (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// How many objects and blocks the present run has made: they are known by such numbers.

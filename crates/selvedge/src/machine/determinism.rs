@@ -7,8 +7,8 @@
 //! - the objects that were met, in order, and their first values.
 //!
 //! What comes after the last step that a run shares with the next one would not be compared with anything. So the first
-//! execution is run again as a whole, and so are some later ones, ever more rarely; and so is one in which a thread fails:
-//! a failure that does not come again is no failure of the model.
+//! execution is run again as a whole, and so are some later ones, ever more rarely (those of explorations that were broken
+//! off count as well); and so is one in which a thread fails: a failure that does not come again is no failure of the model.
 //!
 //! Addresses may differ from one run to the next: they are not part of this, since the engine sees virtual ones
 //! (`virtual_address.rs`). But what a model's code allocates for the first time in a process (`std` has buffers, for
@@ -33,8 +33,6 @@ pub(super) struct Compared {
     pub real: bool,
     /// Objects that were met in the run before, if that was one of an execution.
     met: Vec<Numbered>,
-    /// How many executions have ended.
-    ended: u64,
 }
 
 /// Something that a thread does.
@@ -110,8 +108,10 @@ impl RustMachine {
 
     /// An execution has ended: whether it is to be run again as a whole.
     pub(super) fn is_to_be_compared(&mut self) -> bool {
-        self.compared.ended += 1;
-        let ended = self.compared.ended;
+        let ended = runtime::shared(|shared| {
+            shared.ended += 1;
+            shared.ended
+        });
         ended.is_power_of_two() && ended.trailing_zeros().is_multiple_of(3)
     }
 
@@ -194,6 +194,7 @@ impl RustMachine {
 fn tries_again() -> bool {
     runtime::shared(|shared| {
         shared.mismatches += 1;
+        shared.ended = 0;
         shared.restart = shared.mismatches <= AGAIN;
         shared.restart
     })

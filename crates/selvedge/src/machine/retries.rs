@@ -101,6 +101,14 @@ pub(super) fn is_same_load(op: &Op, load: &Access) -> bool {
 }
 
 impl RustMachine {
+    /// Whether there is something to look for when a thread has made a step: loops are known, or an exchange may show one.
+    #[inline]
+    pub(super) fn may_retry(&self, thread: ThreadId, made: &Op) -> bool {
+        let is_exchange = |op: &Op| matches!(op, Op::Access(Access { kind: AccessKind::Cas { .. }, .. }));
+        let (on, known) = runtime::shared(|shared| (shared.retries.on, !shared.retries.is_empty()));
+        on && (known || is_exchange(made) || is_exchange(&self.states[thread.index()].op))
+    }
+
     /// A thread has made a step and stands at its next one: looks for loops, and at attempts that could have failed.
     pub(super) fn look_for_retries(
         &mut self,

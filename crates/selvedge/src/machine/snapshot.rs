@@ -44,6 +44,11 @@ impl Snapshot {
     pub fn is_of(&self, thread: ThreadId, made: usize) -> bool {
         self.of == Some((thread, made))
     }
+
+    /// There is none any more.
+    pub fn forget(&mut self) {
+        self.of = None;
+    }
 }
 
 impl RustMachine {
