@@ -1,4 +1,5 @@
-/* A bounded queue for many producers and many consumers: P threads put a number each, C threads try to take one each.
+/* A bounded queue for many producers and many consumers: P threads put a number each, C threads try to take one each, BOTH
+ * threads do one after the other.
  *
  * A word holds how many cells were claimed by producers and how many by consumers, and a compare-and-exchange on it claims
  * the next one. What was claimed is counted again when it is done, by a fetch-and-add whose result is not used. Who wants
@@ -23,6 +24,9 @@
 #ifndef C
 #define C 1
 #endif
+#ifndef BOTH
+#define BOTH 0
+#endif
 #ifndef SIZE
 #define SIZE 2
 #endif
@@ -38,7 +42,7 @@
 #endif
 
 static atomic_uint claimed, written, read;
-static int cells[SIZE], taken[C > 0 ? C : 1];
+static int cells[SIZE], taken[C + BOTH > 0 ? C + BOTH : 1];
 
 /* Claims a cell to write to: its place, or -1 if the queue is full. */
 static int claim_to_write(void) {
@@ -89,18 +93,26 @@ static void *consumer(void *arg) {
     return NULL;
 }
 
+static void *both(void *arg) {
+    producer((void *)(P + 1 + (intptr_t)arg));
+    consumer((void *)(C + (intptr_t)arg));
+    return NULL;
+}
+
 int main(void) {
-    pthread_t t[P + C];
+    pthread_t t[P + C + BOTH];
     for (intptr_t i = 0; i < P; i++)
         pthread_create(&t[i], NULL, producer, (void *)(i + 1));
     for (intptr_t i = 0; i < C; i++)
         pthread_create(&t[P + i], NULL, consumer, (void *)i);
-    for (int i = 0; i < P + C; i++)
+    for (intptr_t i = 0; i < BOTH; i++)
+        pthread_create(&t[P + C + i], NULL, both, (void *)i);
+    for (int i = 0; i < P + C + BOTH; i++)
         pthread_join(t[i], NULL);
-    int seen[P + 1] = {0};
-    for (int i = 0; i < C; i++)
+    int seen[P + BOTH + 1] = {0};
+    for (int i = 0; i < C + BOTH; i++)
         seen[taken[i]]++;
-    for (int i = 1; i <= P; i++)
+    for (int i = 1; i <= P + BOTH; i++)
         assert(seen[i] <= 1);
     return 0;
 }

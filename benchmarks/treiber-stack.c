@@ -1,4 +1,5 @@
-/* Treiber's lock-free stack: PUSH threads push a node each, POP threads try to pop one each.
+/* Treiber's lock-free stack: PUSH threads push a node each, POP threads try to pop one each, BOTH threads do one after the
+ * other.
  *
  * What was pushed is popped once or is still there at the end. A thread whose exchange fails tries again, and it fails
  * only because another one succeeded: the program is bounded. An attempt that fails does nothing that lasts. (R. K.
@@ -16,6 +17,9 @@
 #ifndef POP
 #define POP 1
 #endif
+#ifndef BOTH
+#define BOTH 0
+#endif
 
 struct node {
     struct node *next;
@@ -23,7 +27,7 @@ struct node {
 };
 
 static _Atomic(struct node *) top;
-static int taken[POP > 0 ? POP : 1];
+static int taken[POP + BOTH > 0 ? POP + BOTH : 1];
 
 static void push(int value) {
     struct node *node = malloc(sizeof *node), *old;
@@ -60,20 +64,28 @@ static void *popper(void *arg) {
     return NULL;
 }
 
+static void *both(void *arg) {
+    push(PUSH + 1 + (int)(intptr_t)arg);
+    taken[POP + (intptr_t)arg] = pop();
+    return NULL;
+}
+
 int main(void) {
-    pthread_t t[PUSH + POP];
+    pthread_t t[PUSH + POP + BOTH];
     for (intptr_t i = 0; i < PUSH; i++)
         pthread_create(&t[i], NULL, pusher, (void *)(i + 1));
     for (intptr_t i = 0; i < POP; i++)
         pthread_create(&t[PUSH + i], NULL, popper, (void *)i);
-    for (int i = 0; i < PUSH + POP; i++)
+    for (intptr_t i = 0; i < BOTH; i++)
+        pthread_create(&t[PUSH + POP + i], NULL, both, (void *)i);
+    for (int i = 0; i < PUSH + POP + BOTH; i++)
         pthread_join(t[i], NULL);
-    int seen[PUSH + 1] = {0};
-    for (int i = 0; i < POP; i++)
+    int seen[PUSH + BOTH + 1] = {0};
+    for (int i = 0; i < POP + BOTH; i++)
         seen[taken[i]]++;
     for (int value = pop(); value; value = pop())
         seen[value]++;
-    for (int i = 1; i <= PUSH; i++)
+    for (int i = 1; i <= PUSH + BOTH; i++)
         assert(seen[i] == 1);
     return 0;
 }

@@ -195,6 +195,10 @@ fn instrumented(selvedge: &Path, run: &Run, executions: u64) -> Result<u64, Stri
     command.args(["--max-executions", &executions.to_string()]);
     let output = command.output().map_err(|error| shell::not_started(&command, &error))?;
     let text = String::from_utf8_lossy(&output.stderr);
+    // Whoever is killed counts few instructions.
+    if output.status.code().is_none() {
+        return Err(format!("{} was ended by a signal:\n{text}", shell::shown(&command)));
+    }
     let count = text.lines().find_map(|line| line.split("Collected : ").nth(1)).and_then(|n| n.trim().parse().ok());
     count.ok_or_else(|| format!("{} counted nothing:\n{text}", shell::shown(&command)))
 }

@@ -10,11 +10,11 @@ use crate::graph::Graph;
 use crate::linear;
 use crate::request::Role;
 use crate::runner::Runner;
+use selvedge_machine::racing::{self, Racer};
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::session::{Ending, Over, Session};
-use selvedge_machine::stop::NOT_ATOMIC;
 use selvedge_machine::stuck::stuck;
-use selvedge_machine::{Access, Machine, Op, SourceSpan, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Access, Machine, Op, Status, Stop, ThreadId};
 
 /// Classifies a full graph, and reports a deadlock or a leak.
 pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
@@ -161,58 +161,26 @@ pub fn schedule<M: Machine>(machine: &M, graph: &Graph, last: Option<EventId>) -
 
 /// The violation that a data race is.
 pub fn race<M: Machine>(runner: &mut Runner<M>, graph: &Graph, older: EventId, newer: EventId) -> Stop {
-    let (first, second) = (describe(runner, graph, older), describe(runner, graph, newer));
-    let object = if first.object.is_empty() { &second.object } else { &first.object };
-    let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
-    let hint = if first.volatile || second.volatile { NOT_ATOMIC } else { "" };
-    let message =
-        format!("data race{on}: {} by {} and {} by {}{hint}", first.verb, first.name, second.verb, second.name);
-    violation(ViolationKind::DataRace, message, [second, first])
+    let (older, newer) = (racer(runner, graph, older), racer(runner, graph, newer));
+    Stop::Violation(Box::new(racing::data_race(&older, &newer)))
 }
 
 /// The violation that an access to an object is whose owner's own writes do not happen before it.
 pub fn race_with_owner<M: Machine>(runner: &mut Runner<M>, graph: &Graph, owner: ThreadId, access: EventId) -> Stop {
-    let told = describe(runner, graph, access);
+    let access = racer(runner, graph, access);
     let owner = runner.machine.thread_name(owner);
-    let object = if told.object.is_empty() { "an object" } else { &told.object };
-    let message = format!(
-        "data race on {object}: {} by {}, and {owner} initialised it without a release that this acquires",
-        told.verb, told.name
-    );
-    let places = vec![(told.span, format!("{} by {}", told.verb, told.name))];
-    Stop::Violation(Box::new(Violation { kind: ViolationKind::DataRace, message, places }))
+    Stop::Violation(Box::new(racing::race_with_owner(&access, &owner)))
 }
 
 /// The violation that a `free` is while another thread may still access the object.
 pub fn race_with_free<M: Machine>(runner: &mut Runner<M>, graph: &Graph, access: EventId, free: EventId) -> Stop {
-    let (first, second) = (describe(runner, graph, access), describe(runner, graph, free));
-    let message = format!(
-        "{} frees {} while {} may still access it: the {} does not happen before the free",
-        second.name,
-        if first.object.is_empty() { "an object" } else { &first.object },
-        first.name,
-        first.verb,
-    );
-    violation(ViolationKind::UseAfterFree, message, [second, first])
+    let (access, free) = (racer(runner, graph, access), racer(runner, graph, free));
+    Stop::Violation(Box::new(racing::race_with_free(&access, &free)))
 }
 
-fn violation(kind: ViolationKind, message: String, told: [Told; 2]) -> Stop {
-    let places = told.into_iter().map(|told| (told.span, format!("{} by {}", told.verb, told.name))).collect();
-    Stop::Violation(Box::new(Violation { kind, message, places }))
-}
-
-struct Told {
-    span: SourceSpan,
-    object: String,
-    name: String,
-    verb: &'static str,
-    volatile: bool,
-}
-
-fn describe<M: Machine>(runner: &mut Runner<M>, graph: &Graph, e: EventId) -> Told {
+fn racer<M: Machine>(runner: &mut Runner<M>, graph: &Graph, e: EventId) -> Racer {
     runner.bring_before(graph, e);
     let event = graph.event(e);
-    let site = runner.machine.site(event.thread);
     let verb = match (event.kind, event.order.is_atomic()) {
         (Kind::Read, false) => "read",
         (Kind::Read, true) => "atomic read",
@@ -221,6 +189,5 @@ fn describe<M: Machine>(runner: &mut Runner<M>, graph: &Graph, e: EventId) -> To
         (Kind::Free, _) => "free",
         _ => "step",
     };
-    let name = runner.machine.thread_name(event.thread);
-    Told { span: site.span, object: site.object, name, verb, volatile: site.volatile }
+    Racer::pending(&runner.machine, event.thread, verb)
 }

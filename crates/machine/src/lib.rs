@@ -11,6 +11,7 @@
 //! | `weak.rs` | runs an execution of a weak memory model again |
 //! | `verdict.rs` | what an engine reports |
 //! | `session.rs` | what an exploration has found so far, and when it stops |
+//! | `racing.rs` | data races, in words |
 //! | `stuck.rs` | threads that wait forever, in words |
 //! | `interp/` | the interpreter of `selvedge_ir` programs |
 
@@ -19,6 +20,7 @@ pub mod machine;
 pub mod memory;
 pub mod models;
 pub mod op;
+pub mod racing;
 pub mod sc;
 pub mod schedule;
 pub mod session;

@@ -18,7 +18,14 @@
 //! Undo: every change is logged since the newest mark. Bytes of objects that are younger than the newest mark need no
 //! log, since undoing removes the object itself.
 
+mod addresses;
+mod bytes;
+
+pub use addresses::Addresses;
+
 use crate::{Addr, ThreadId};
+use addresses::{guard_pages, layout, space_of};
+use bytes::{blend, mask, read8, spread, write8};
 use selvedge_ir::EntityRef;
 
 /// Objects start at multiples of two to this power.
@@ -582,57 +589,6 @@ impl Memory {
     }
 }
 
-/// The addresses that a [`Memory`] is going to give to objects, without the objects.
-#[derive(Clone, Default, Debug)]
-pub struct Addresses {
-    /// How many pages of each space are given out.
-    pages: Vec<usize>,
-}
-
-impl Addresses {
-    /// None are given out.
-    pub fn clear(&mut self) {
-        self.pages.clear();
-    }
-
-    /// The address of the next object of this kind and size, as [`Memory::alloc`] gives it.
-    pub fn next(&mut self, owner: Option<ThreadId>, kind: ObjectKind, size: u64) -> Option<Addr> {
-        let space = space_of(owner);
-        if self.pages.len() <= space {
-            self.pages.resize(space + 1, 0);
-        }
-        let (base, pages) = layout(space, self.pages[space], kind, size)?;
-        self.pages[space] = pages;
-        Some(base)
-    }
-}
-
-/// The space that a thread's objects are in, or that of globals.
-fn space_of(owner: Option<ThreadId>) -> usize {
-    owner.map_or(1, |thread| thread.index() + 2)
-}
-
-/// Where the next object of a space is, and how many pages of the space are given out with it. `None` if there is no room.
-fn layout(space: usize, given_out: usize, kind: ObjectKind, size: u64) -> Option<(Addr, usize)> {
-    // One page more than needed where the end would coincide with the next object's start.
-    let guard = guard_pages(kind);
-    let pages = given_out + (size >> PAGE_BITS) as usize + 1 + 2 * guard;
-    let base = (space as u64) << SPACE_BITS | ((given_out + guard) as u64) << PAGE_BITS;
-    (pages <= 1 << (SPACE_BITS - PAGE_BITS)).then_some((Addr(base), pages))
-}
-
-/// How many pages before and behind an object belong to no other: an access that misses its object lands there, and is
-/// known to have missed this one. Few for stack objects, of which there may be millions.
-fn guard_pages(kind: ObjectKind) -> usize {
-    match kind {
-        ObjectKind::Global => 256,
-        ObjectKind::Heap | ObjectKind::ThreadLocal => 32,
-        ObjectKind::Stack => 8,
-        ObjectKind::Constant => 4,
-        ObjectKind::Function => 1,
-    }
-}
-
 impl Space {
     /// Takes an allocation back; returns the object's size.
     fn forget_newest(&mut self) -> u64 {
@@ -645,124 +601,5 @@ impl Space {
     }
 }
 
-#[inline]
-fn read8(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
-#[inline]
-fn write8(bytes: &mut [u8], at: usize, value: u64) {
-    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
-}
-
-/// The low `size` bytes, 1 to 8, of a value.
-#[inline]
-fn mask(value: u64, size: u8) -> u64 {
-    debug_assert!((1..=8).contains(&size), "accesses have 1 to 8 bytes");
-    value & (u64::MAX >> ((64 - 8 * u32::from(size)) & 63))
-}
-
-/// The low `size` bytes of `new`, the others of `old`.
-#[inline]
-fn blend(old: u64, new: u64, size: u8) -> u64 {
-    let keep = !mask(u64::MAX, size);
-    (old & keep) | (new & !keep)
-}
-
-/// One byte per bit.
-fn spread(bits: u8) -> u64 {
-    (0..8).fold(0, |bytes, n| bytes | u64::from(bits >> n & 1) << (8 * n))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn t(n: usize) -> ThreadId {
-        ThreadId::new(n)
-    }
-
-    #[test]
-    fn undo_restores_bytes_initialisation_life_and_sharing() {
-        let mut memory = Memory::new();
-        let global = memory.alloc(None, ObjectKind::Global, 16, true, 0).unwrap();
-        let heap = memory.alloc(Some(t(0)), ObjectKind::Heap, 12, false, 0).unwrap();
-        assert_eq!(memory.load(t(0), heap, 4, false), Err(Fault::Uninitialised(memory.find(heap).unwrap())));
-        memory.mark();
-        memory.store(t(0), heap, 4, 7).unwrap();
-        memory.store(t(0), global, 8, heap.0).unwrap();
-        let id = memory.find(heap).unwrap();
-        assert!(memory.is_shared(id));
-        memory.mark();
-        memory.kill(id);
-        assert_eq!(memory.load(t(0), heap, 4, false), Err(Fault::Dead(id)));
-        memory.undo();
-        assert_eq!(memory.load(t(1), heap, 4, false), Ok(7));
-        memory.undo();
-        assert!(!memory.is_shared(id));
-        assert_eq!(memory.load(t(0), global, 8, false), Ok(0));
-        assert_eq!(memory.load(t(0), heap, 4, false), Err(Fault::Uninitialised(id)));
-        assert_eq!(memory.load(t(1), heap, 4, false), Err(Fault::Disguised(id)));
-    }
-
-    #[test]
-    fn addresses_are_the_same_after_going_back() {
-        let mut memory = Memory::new();
-        memory.mark();
-        let first = memory.alloc(Some(t(3)), ObjectKind::Heap, 5000, false, 0).unwrap();
-        memory.store(t(3), Addr(first.0 + 4992), 8, 1).unwrap();
-        memory.undo();
-        assert_eq!(memory.find(first), None);
-        let again = memory.alloc(Some(t(3)), ObjectKind::Heap, 5000, false, 0).unwrap();
-        assert_eq!(first, again);
-        assert!(memory.load(t(3), Addr(first.0 + 4992), 8, false).is_err());
-    }
-
-    #[test]
-    fn publication_follows_pointers() {
-        let mut memory = Memory::new();
-        let global = memory.alloc(None, ObjectKind::Global, 8, true, 0).unwrap();
-        let a = memory.alloc(Some(t(0)), ObjectKind::Heap, 16, true, 0).unwrap();
-        let b = memory.alloc(Some(t(0)), ObjectKind::Heap, 16, true, 0).unwrap();
-        memory.store(t(0), Addr(a.0 + 8), 8, b.0 + 8).unwrap();
-        memory.store(t(0), b, 8, a.0).unwrap();
-        assert!(!memory.is_shared(memory.find(b).unwrap()));
-        memory.store(t(0), global, 8, a.0).unwrap();
-        assert!(memory.is_shared(memory.find(a).unwrap()));
-        assert!(memory.is_shared(memory.find(b).unwrap()));
-    }
-
-    #[test]
-    fn publication_sees_through_bits_that_programs_keep_in_pointers() {
-        let mut memory = Memory::new();
-        let global = memory.alloc(None, ObjectKind::Global, 8, true, 0).unwrap();
-        let heap = memory.alloc(Some(t(0)), ObjectKind::Heap, 16, true, 0).unwrap();
-        memory.store(t(0), global, 8, heap.0 | 7 << 48 | 1).unwrap();
-        assert!(memory.is_shared(memory.find(heap).unwrap()));
-    }
-
-    #[test]
-    fn memory_is_limited_and_comes_back_with_undo() {
-        let mut memory = Memory::new();
-        memory.total = MAX_TOTAL - 10;
-        memory.mark();
-        assert_eq!(memory.alloc(None, ObjectKind::Heap, 11, false, 0), None);
-        assert!(memory.alloc(None, ObjectKind::Heap, 10, false, 0).is_some());
-        memory.undo();
-        assert!(memory.alloc(None, ObjectKind::Heap, 10, false, 0).is_some());
-    }
-
-    #[test]
-    fn bounds_are_exact() {
-        let mut memory = Memory::new();
-        let a = memory.alloc(Some(t(0)), ObjectKind::Heap, 4096, true, 0).unwrap();
-        let b = memory.alloc(Some(t(0)), ObjectKind::Heap, 8, true, 0).unwrap();
-        assert!(memory.load(t(0), Addr(a.0 + 4092), 4, false).is_ok());
-        assert!(matches!(memory.load(t(0), Addr(a.0 + 4093), 4, false), Err(Fault::OutOfBounds(_))));
-        assert!(matches!(memory.load(t(0), Addr(a.0 + 4096), 1, false), Err(Fault::OutOfBounds(_))));
-        assert!(matches!(memory.load(t(0), Addr(b.0 + 8), 1, false), Err(Fault::OutOfBounds(_))));
-        assert_eq!(memory.load(t(0), Addr(0), 4, false), Err(Fault::Null));
-        assert_eq!(memory.load(t(0), Addr(1 << 46), 4, false), Err(Fault::Wild));
-        assert_eq!(memory.alloc(None, ObjectKind::Heap, 1 << 60, false, 0), None);
-    }
-}
+mod tests;

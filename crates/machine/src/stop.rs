@@ -184,6 +184,3 @@ pub enum Stop {
     /// A bound was reached.
     Bound(Box<Bound>),
 }
-
-/// What is said of a race if one of the accesses is volatile.
-pub const NOT_ATOMIC: &str = "; `volatile` does not make an access atomic";

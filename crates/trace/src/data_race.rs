@@ -22,10 +22,8 @@ use crate::action::overlap;
 use crate::trace::{EventId, Trace};
 use rustc_hash::FxHashSet;
 use selvedge_ir::{EntityRef, Order};
-use selvedge_machine::stop::NOT_ATOMIC;
-use selvedge_machine::{
-    Access, AccessKind, Addr, Done, Machine, Memory, Op, Sc, SourceSpan, ThreadId, Violation, ViolationKind,
-};
+use selvedge_machine::racing::{self, Racer};
+use selvedge_machine::{Access, AccessKind, Addr, Done, Machine, Memory, Op, Sc, ThreadId, Violation};
 use smallvec::SmallVec;
 
 /// What is known at an event, as a vector clock by thread number.
@@ -306,59 +304,28 @@ pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, race: Found) -> Viola
     }
 }
 
-/// The violation that an access to an object is whose owner's own writes do not happen before it.
 fn describe_with_owner<M: Machine>(sc: &mut Sc<M>, trace: &Trace, owner: ThreadId, e: EventId) -> Violation {
     while sc.depth() > e.index() {
         sc.undo();
     }
-    let (span, name, object, _) = described(sc, trace, e);
+    let access = Racer::pending(&sc.machine, trace.event(e).action.thread, verb(trace, e));
     let owner = sc.machine.thread_name(owner);
     advance(sc, trace, trace.len());
-    let (object, verb) = (if object.is_empty() { "an object" } else { &object }, verb(trace, e));
-    let message = format!(
-        "data race on {object}: {verb} by {name}, and {owner} initialised it without a release that this acquires"
-    );
-    Violation { kind: ViolationKind::DataRace, message, places: vec![(span, format!("{verb} by {name}"))] }
+    racing::race_with_owner(&access, &owner)
 }
 
 fn describe_pair<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventId) -> Violation {
     while sc.depth() > e.index() {
         sc.undo();
     }
-    let older = described(sc, trace, e);
+    let older = Racer::pending(&sc.machine, trace.event(e).action.thread, verb(trace, e));
     advance(sc, trace, f.index());
-    let newer = described(sc, trace, f);
+    let newer = Racer::pending(&sc.machine, trace.event(f).action.thread, verb(trace, f));
     advance(sc, trace, trace.len());
-    let object = if older.2.is_empty() { newer.2.clone() } else { older.2.clone() };
-    if let Op::Free { .. } = trace.event(f).op {
-        return raced_by_free(verb(trace, e), older, newer);
+    match trace.event(f).op {
+        Op::Free { .. } => racing::race_with_free(&older, &newer),
+        _ => racing::data_race(&older, &newer),
     }
-    let on = if object.is_empty() { String::new() } else { format!(" on {object}") };
-    let (old_verb, new_verb) = (verb(trace, e), verb(trace, f));
-    let hint = if older.3 || newer.3 { NOT_ATOMIC } else { "" };
-    let message = format!("data race{on}: {old_verb} by {} and {new_verb} by {}{hint}", older.1, newer.1);
-    let places = vec![(newer.0, format!("{new_verb} by {}", newer.1)), (older.0, format!("{old_verb} by {}", older.1))];
-    Violation { kind: ViolationKind::DataRace, message, places }
-}
-
-/// The violation that a `free` is while another thread may still access the object.
-fn raced_by_free(verb: &str, access: Described, free: Described) -> Violation {
-    let object = if access.2.is_empty() { "an object" } else { &access.2 };
-    let message = format!(
-        "{} frees {object} while {} may still access it: the {verb} does not happen before the free",
-        free.1, access.1
-    );
-    let places = vec![(free.0, format!("free by {}", free.1)), (access.0, format!("{verb} by {}", access.1))];
-    Violation { kind: ViolationKind::UseAfterFree, message, places }
-}
-
-/// Where an event stands in the source, its thread, its object and whether that is volatile.
-type Described = (SourceSpan, String, String, bool);
-
-fn described<M: Machine>(sc: &Sc<M>, trace: &Trace, e: EventId) -> Described {
-    let thread = trace.event(e).action.thread;
-    let site = sc.machine.site(thread);
-    (site.span, sc.machine.thread_name(thread), site.object, site.volatile)
 }
 
 fn advance<M: Machine>(sc: &mut Sc<M>, trace: &Trace, to: usize) {
