@@ -29,6 +29,9 @@ pub(crate) fn real_of(value: u64) -> u64 {
     if may_be_virtual(value) { runtime::shared(|shared| shared.real_of(value)) } else { value }
 }
 
+/// What is said of an object that cannot be asked what it is.
+const UNKNOWN: &str = "an object";
+
 /// A word of memory that threads share.
 #[derive(Debug)]
 pub(crate) struct Word {
@@ -94,22 +97,30 @@ impl Word {
     pub fn see_with(&self, init: impl FnOnce() -> u64) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
+        let (caller, mut unknown) = (Location::caller(), false);
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
             Some(seen) => {
                 let freed = !seen.outside && shared.blocks.has_freed();
                 (seen, freed && shared.blocks.find(place).is_some_and(|block| block.freed))
             }
             None => {
-                let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
-                let number = shared.meet(place, self.size, init, self.what, self.at);
-                self.remembered.store(number, Ordering::Relaxed);
                 let freed = shared.blocks.has_freed() && shared.blocks.find(place).is_some_and(|block| block.freed);
+                // What was not used before it was freed may be made by nobody: the compiler leaves out such stores.
+                let number = if freed {
+                    shared.meet(place, 8, 0, UNKNOWN, caller)
+                } else {
+                    let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
+                    shared.meet(place, self.size, init, self.what, self.at)
+                };
+                self.remembered.store(number, Ordering::Relaxed);
+                unknown = freed;
                 (shared.recognise(number).expect("it has just been met"), freed)
             }
         });
         if freed && !std::thread::panicking() {
-            let message = format!("{} is used after the memory that it is in was freed", self.in_words());
-            runtime::fail(ViolationKind::UseAfterFree, message, Location::caller());
+            let what = if unknown { UNKNOWN.to_owned() } else { self.in_words() };
+            let message = format!("{what} is used after the memory that it is in was freed");
+            runtime::fail(ViolationKind::UseAfterFree, message, caller);
         }
         seen
     }

@@ -1,6 +1,5 @@
 //! An execution that fails is run again: this program starts itself with what the message says.
 
-use selvedge::cell::UnsafeCell;
 use selvedge::model::{Builder, Stats};
 use selvedge::sync::Arc;
 use selvedge::sync::atomic::AtomicUsize;
@@ -79,34 +78,6 @@ fn a_leak_is_found_again() {
     assert!(first.contains("still lives") && !first.contains("run again"), "{first}");
     assert!(again.contains("still lives") && again.contains("run again"), "{again}");
 }
-
-#[test]
-fn a_data_race_is_told_again() {
-    let file = std::env::temp_dir().join(format!("selvedge-race-{}", std::process::id()));
-    let mut builder = Builder::new();
-    builder.checkpoint_file = Some(file.clone());
-    let [first, again] = [0, 1].map(|_| {
-        let stats = builder.explore(|| {
-            let x = Arc::new(Unchecked(UnsafeCell::new(0)));
-            let other = Arc::clone(&x);
-            // SAFETY: of course not; that is what is found.
-            let handle = thread::spawn(move || other.0.with_mut(|p| unsafe { *p = 1 }));
-            x.0.with(|p| unsafe { assert!(*p < 2) });
-            handle.join().unwrap();
-        });
-        stats.failure.expect("it is found")
-    });
-    std::fs::remove_file(&file).expect("the execution is written");
-    assert!(first.contains("data race on UnsafeCell") && !first.contains("run again:"), "{first}");
-    assert!(again.contains("data-race: step 3 races with step 2") && again.contains("which was run again"), "{again}");
-    assert!(!again.contains("forever"), "{again}");
-}
-
-struct Unchecked(UnsafeCell<u32>);
-
-// SAFETY: it is shared for the sake of the race.
-unsafe impl Sync for Unchecked {}
-unsafe impl Send for Unchecked {}
 
 /// What another process with this execution prints.
 fn run_again(target: &str, replay: &str) -> String {
