@@ -319,6 +319,23 @@ impl Blocks {
         }
     }
 
+    /// Whether something has changed since but for words that are known.
+    pub fn have_changed(&self, saved: &SavedBlocks, is_known: impl Fn(u64) -> bool) -> bool {
+        let same = |(now, old): (&Block, &Block)| (now.at, now.freed) == (old.at, old.freed);
+        if self.blocks.len() != saved.blocks.len() || !self.blocks.iter().zip(&saved.blocks).all(same) {
+            return true;
+        }
+        let mut rest = saved.contents.as_slice();
+        self.blocks.iter().filter(|block| !block.freed).any(|block| {
+            let (content, others) = rest.split_at(block.id.size);
+            rest = others;
+            let now = Blocks::bytes(block);
+            let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes);
+            let is_change = |(now, old): (&[u8], &[u8])| now != old && !word(now).is_ok_and(&is_known);
+            now != content && now.chunks(8).zip(content.chunks(8)).any(is_change)
+        })
+    }
+
     /// Adds to a hash what has changed since.
     pub fn differences(&self, saved: &SavedBlocks, hasher: &mut FxHasher) {
         let mut rest = saved.contents.as_slice();

@@ -10,7 +10,7 @@ use std::panic::Location;
 #[track_caller]
 #[inline(always)]
 pub fn spin_loop() {
-    runtime::yields(Location::caller());
+    runtime::yields();
 }
 
 /// Waits as long as a condition holds: `while condition() { spin_loop() }`.

@@ -15,6 +15,7 @@ pub(crate) mod determinism;
 mod handover;
 mod past;
 mod retries;
+mod returns;
 pub(crate) mod snapshot;
 
 use crate::coroutine::{Came, Pool, Strand};
@@ -85,6 +86,8 @@ pub(crate) struct RustMachine {
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
     /// What threads were found to do that may spin, by what they have been told before.
     looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
+    /// The same where looks may come back in another state (`machine/returns.rs`).
+    returns: FxHashMap<(u64, ThreadId), returns::Values>,
     /// A thread that was told a value to see what it does, and has gone on: if it is really told that next, it has been
     /// there before.
     ahead: Option<Ahead>,
@@ -139,6 +142,7 @@ impl RustMachine {
             marks,
             tried: FxHashMap::default(),
             looks: FxHashMap::default(),
+            returns: FxHashMap::default(),
             ahead: None,
             image: Vec::new(),
             told: Vec::new(),

@@ -78,9 +78,7 @@ impl Word {
     /// Where it is.
     #[track_caller]
     pub fn addr(&self) -> Addr {
-        let addr = self.see().addr;
-        runtime::tidy();
-        addr
+        self.see().addr
     }
 
     /// Where it is, and whether that is outside of the model.
@@ -168,7 +166,9 @@ impl Word {
     /// Accesses it.
     #[track_caller]
     pub fn access(&self, order: Order, kind: AccessKind, at: At) -> Outcome {
-        runtime::perform(Op::Access(Access::new(self.addr(), self.size, order, kind)), at)
+        let addr = self.addr();
+        runtime::tidy();
+        runtime::perform(Op::Access(Access::new(addr, self.size, order, kind)), at)
     }
 
     /// Accesses it for a lock or the like.
@@ -182,6 +182,7 @@ impl Word {
         at: At,
     ) -> Outcome {
         let access = Access::new(self.addr(), self.size, order, kind);
+        runtime::tidy();
         runtime::perform(Op::Access(Access { purpose, until, ..access }), at)
     }
 }

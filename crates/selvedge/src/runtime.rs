@@ -228,6 +228,7 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
     if UNUSUAL.get() {
+        scrub();
         return perform_unusually(op, at);
     }
     if REPEATS.get()
@@ -249,7 +250,7 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
         perform_deferred();
     }
     if comes_again(&op, at) {
-        yields(at);
+        yields_at(at);
     }
     let op = marked(op, at);
     let outcome = match from_script(&op, at) {
@@ -445,10 +446,24 @@ pub(crate) fn block(at: At) -> ! {
 /// The thread comes to the end of an iteration in which it has waited for others.
 ///
 /// Always inlined, so that below the frames of the model's code there are only frames in memory that was cleared: what is
-/// left over in them from other calls would tell states apart (`spin.rs`).
+/// left over in them from other calls would tell states apart (`spin.rs`). For the same reason nothing is kept here: where it
+/// was called from would be on the stack only after the first time.
 #[track_caller]
 #[inline(always)]
-pub(crate) fn yields(at: At) {
+pub(crate) fn yields() {
+    scrub();
+    yields_here();
+}
+
+#[track_caller]
+#[inline(never)]
+fn yields_here() {
+    yields_at(Location::caller());
+}
+
+/// Never inlined, since what it is told would be kept in the frame of who calls it.
+#[inline(never)]
+fn yields_at(at: At) {
     if std::thread::panicking() {
         count_aside();
     } else {
@@ -478,7 +493,8 @@ pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
         scrub();
         again = condition();
         if again {
-            yields(at);
+            scrub();
+            yields_at(at);
         }
     }
 }

@@ -445,6 +445,12 @@ impl Shared {
         hasher.finish()
     }
 
+    /// Whether memory that somebody outside of the model may know of has been changed since, or some was allocated or freed.
+    /// (That objects were met is no change.)
+    pub fn has_touched(&self, saved: &SavedShared) -> bool {
+        self.blocks.have_changed(&saved.blocks, |word| self.recognise(word).is_some())
+    }
+
     /// A number for what a thread has changed since in memory, and in what objects are known by.
     pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
         let mut hasher = FxHasher::default();

@@ -29,17 +29,17 @@ const ENDED: u64 = 3;
 
 /// What memory looks like before an attempt: that of the model, and the stacks of the other threads.
 #[derive(Default)]
-struct Before {
-    blocks: Vec<Vec<u64>>,
-    stacks: Vec<Vec<u64>>,
+pub(super) struct Before {
+    pub blocks: Vec<Vec<u64>>,
+    pub stacks: Vec<Vec<u64>>,
 }
 
 /// Numbers for what attempts have left: for stacks (all of the thread's own, and what has changed in others), and for what
 /// has changed in memory. They are the same in other runs: addresses are not part of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Trace {
-    stack: u64,
-    memory: u64,
+pub(super) struct Trace {
+    pub stack: u64,
+    pub memory: u64,
 }
 
 /// What has come of attempts that were tried out.
@@ -312,7 +312,7 @@ impl RustMachine {
     }
 
     /// The stacks of all threads but one.
-    fn other_stacks(&self, thread: ThreadId) -> Vec<Vec<u64>> {
+    pub(super) fn other_stacks(&self, thread: ThreadId) -> Vec<Vec<u64>> {
         let others = self.slots.iter().enumerate().filter(|(n, _)| *n != thread.index());
         others.map(|(_, slot)| slot.as_ref().map_or_else(Vec::new, |slot| slot.strand.at_rest().to_vec())).collect()
     }
@@ -352,7 +352,7 @@ impl RustMachine {
     }
 
     /// What a thread that is tried out has left since memory looked like that.
-    fn trace(&mut self, thread: ThreadId, before: &Before) -> Trace {
+    pub(super) fn trace(&mut self, thread: ThreadId, before: &Before) -> Trace {
         if self.tries.in_place {
             let (stack, memory) = self.differences(&self.tries.start);
             return Trace { stack, memory };

@@ -25,12 +25,13 @@
 //! Often a thread comes back in another state the first time. Compilers like to make two copies of the test of a `while`
 //! loop, one for the first look and one for all others: then it is not even at the same instruction. Operations that loops
 //! wait with keep them from that (`runtime::prepare`), but they cannot if the loop calls a function that performs the
-//! operation. And without optimisation there are values on the stack that are there from the first look on. Then the first
-//! look that fails is one like any other, and the second one waits. `hint::spin_while` calls its condition at one place, in
-//! the same state every time, whatever the compiler does.
+//! operation. And without optimisation there are values on the stack that are there from the first look on. As soon as
+//! some look is found to come back in another state, the exploration starts again, and from then on it is asked whether that
+//! makes a difference (`returns.rs`). If it does, the first look that fails is one like any other, and the second one waits.
 //!
-//! If no look ever comes back in the same state (since the thread counts them, for instance), or one comes back to another
-//! operation, the place is given up, and the loop is treated as any other: what `spin.rs` says holds for it.
+//! If no look ever comes back in the same state or in one that is as good (since the thread counts them, for instance), or
+//! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
+//! holds for it.
 
 use super::{RustMachine, apart, is_tried, memory};
 use crate::coroutine::Came;
@@ -44,7 +45,7 @@ use std::panic::Location;
 /// The places of operations that threads have come from to `spin_loop`, and whether they are awaits.
 #[derive(Default)]
 pub(crate) struct Awaits {
-    places: FxHashMap<Location<'static>, Await>,
+    places: FxHashMap<Location<'static>, (Await, Returns)>,
     /// Whether operations at a place may wait, by its address: a place may have several, and to compare names of files takes
     /// time.
     marked: FxHashMap<usize, bool>,
@@ -61,6 +62,17 @@ enum Await {
     Known,
     /// It is none.
     GivenUp,
+}
+
+/// In which state a look at a place has to come back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Returns {
+    /// In the same. None has been found that does not.
+    Same,
+    /// In one that makes no difference.
+    AsGood,
+    /// In the same: others were found to make a difference.
+    SameOnly,
 }
 
 /// After so many looks that have come back in another state a place is given up.
@@ -81,7 +93,7 @@ impl Awaits {
     /// Whether an access may wait.
     pub fn marks(&mut self, access: &Access, at: At) -> bool {
         let Awaits { places, marked, .. } = self;
-        let is_marked = || places.get(at).is_some_and(|known| *known != Await::GivenUp);
+        let is_marked = || places.get(at).is_some_and(|(known, _)| *known != Await::GivenUp);
         is_look(access) && *marked.entry(std::ptr::from_ref(at).addr()).or_insert_with(is_marked)
     }
 
@@ -89,26 +101,34 @@ impl Awaits {
     pub fn note(&mut self, op: &Op, at: At) -> bool {
         let is_new = matches!(op, Op::Access(access) if self.on && is_look(access) && !self.places.contains_key(at));
         if is_new {
-            self.places.insert(*at, Await::Unknown(0));
+            self.places.insert(*at, (Await::Unknown(0), Returns::Same));
             self.marked.clear();
         }
         is_new
     }
 
-    /// What has come of a look; whether the place is given up.
+    /// Whether looks at a place may come back in another state.
+    fn may_differ(&self, at: At) -> bool {
+        self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
+    }
+
+    /// What has come of a look; whether everything has to start again, since the place is given up or is treated otherwise.
     fn looked(&mut self, at: At, look: Look) -> bool {
-        let Some(known) = self.places.get_mut(at) else { return false };
-        *known = match (look, *known) {
-            (Look::ComesBack, Await::Unknown(_)) => Await::Known,
-            (Look::Changed, Await::Unknown(PATIENCE..)) | (Look::Elsewhere, _) => Await::GivenUp,
-            (Look::Changed, Await::Unknown(n)) => Await::Unknown(n + 1),
-            (_, known) => known,
+        let Some((known, returns)) = self.places.get_mut(at) else { return false };
+        let before = (*known == Await::GivenUp, *returns);
+        (*known, *returns) = match (look, *known, *returns) {
+            (Look::Elsewhere, _, returns) => (Await::GivenUp, returns),
+            (Look::ComesBack, Await::Unknown(_), returns) => (Await::Known, returns),
+            (Look::Matters, known, _) => (known, Returns::SameOnly),
+            (Look::Changed, known, Returns::Same) => (known, Returns::AsGood),
+            (Look::Changed, Await::Unknown(PATIENCE..), returns) => (Await::GivenUp, returns),
+            (Look::Changed, Await::Unknown(n), returns) => (Await::Unknown(n + 1), returns),
+            (_, known, returns) => (known, returns),
         };
-        let is_given_up = *known == Await::GivenUp;
-        if is_given_up {
+        if *known == Await::GivenUp {
             self.marked.clear();
         }
-        is_given_up
+        before != (*known == Await::GivenUp, *returns)
     }
 }
 
@@ -120,13 +140,15 @@ pub(crate) fn is_look(access: &Access) -> bool {
 
 /// What comes of a look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Look {
+pub(super) enum Look {
     /// The thread goes on.
     GoesOn,
-    /// It comes back as it was.
+    /// It comes back as it was, or in a state that is as good.
     ComesBack,
     /// It looks again, but something is not as it was.
     Changed,
+    /// The same, and that makes a difference, now or for another value.
+    Matters,
     /// It looks at something else.
     Elsewhere,
 }
@@ -163,12 +185,14 @@ impl RustMachine {
         );
         let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
-        if !is_quiet(&op, value) || before == Some(false) || self.stale && self.run_again().is_err() {
+        let may_differ = runtime::shared(|shared| shared.awaits.may_differ(at));
+        let goes_on = !is_quiet(&op, value) || before == Some(false);
+        if goes_on && !may_differ || self.stale && self.run_again().is_err() {
             return false;
         }
-        let look = self.look(thread, value);
+        let look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
         let waits = look == Look::ComesBack;
-        self.stale |= !waits;
+        self.stale |= !waits && !may_differ;
         // It was found to wait, and now it goes on: what it was told does not say all.
         let look = if before.is_some_and(|before| before != waits) { Look::Elsewhere } else { look };
         if look == Look::Elsewhere {
@@ -212,8 +236,11 @@ impl RustMachine {
         }
         let came = self.pool.resume(strand, 0);
         let same = |now: &Pending| now.op == op && *now.at == *at;
-        if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) || strand.low() != low {
+        if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) {
             return Look::Elsewhere;
+        }
+        if strand.low() != low {
+            return Look::Changed;
         }
         // Where the thread was resumed from is on its stack.
         let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
@@ -221,7 +248,7 @@ impl RustMachine {
     }
 
     /// A number for what a thread has been told, and for what those were who have created it.
-    fn told(&mut self, thread: ThreadId) -> u64 {
+    pub(super) fn told(&mut self, thread: ThreadId) -> u64 {
         let told = &mut self.told;
         told.clear();
         told.resize(self.states.len(), 0);

@@ -136,8 +136,9 @@ impl RustMachine {
                 continue;
             }
             if ordered && own && matches!(step.op, Op::Access(access) if access.addr == addr && access.reads()) {
-                // What is older cannot be read by the thread any more.
-                let from = words.iter().rposition(|&(value, _)| value == step.outcome);
+                // What is older cannot be read by the thread any more. A value may have come back: it has read the first of
+                // these, if nothing else is known.
+                let from = words.iter().position(|&(value, _)| value == step.outcome);
                 words.drain(..from.unwrap_or(0));
                 writers.drain(..from.unwrap_or(0));
             }

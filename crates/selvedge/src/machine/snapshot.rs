@@ -92,6 +92,12 @@ impl RustMachine {
         self.slots[thread.index()].as_mut().is_some_and(|slot| slot.strand.put_back(&snapshot.strand))
     }
 
+    /// Whether a thread has changed memory since a snapshot, or has allocated or freed some. (That objects were met is no
+    /// change.)
+    pub(super) fn has_touched(&self, snapshot: &Snapshot) -> bool {
+        runtime::shared(|shared| shared.has_touched(&snapshot.shared))
+    }
+
     /// Numbers for what a thread has changed since a snapshot: on stacks, and elsewhere.
     pub(super) fn differences(&self, snapshot: &Snapshot) -> (u64, u64) {
         let mut hasher = FxHasher::default();

@@ -1,6 +1,6 @@
 //! Runs a program as a model's closure.
 
-use super::program::{Act, Leaves, Look, Pause, Program, Retry, Spin, SpinKind, Then, WORDS, function};
+use super::program::{Act, Leaves, Look, Pause, Program, Retry, Spin, SpinKind, Stops, Then, WORDS, function};
 use super::world::sync::atomic::{AtomicUsize, fence};
 use super::world::sync::{Arc, Condvar, Mutex, mpsc};
 use super::world::{assume, hint, is_tried_out, local, thread};
@@ -14,7 +14,7 @@ pub type Outcome = Vec<usize>;
 pub type Outcomes = std::sync::Arc<std::sync::Mutex<BTreeSet<Outcome>>>;
 
 /// A thread does at most so much.
-const LONGEST: usize = 4;
+pub const LONGEST: usize = 4;
 
 struct Shared {
     program: std::sync::Arc<Program>,
@@ -85,7 +85,7 @@ fn acts(shared: &Shared, thread: usize, sender: Option<&mpsc::Sender<usize>>, fi
 }
 
 /// What a load of a read-modify-write's order is.
-fn loads(order: Order) -> Order {
+pub fn loads(order: Order) -> Order {
     match order {
         Release => Relaxed,
         AcqRel => Acquire,
@@ -97,6 +97,11 @@ fn access(shared: &Shared, act: Act) -> usize {
     let words = &shared.words;
     match act {
         Act::Load(word, order) => words[word].load(order),
+        Act::Expect(word, value, order) => {
+            let found = words[word].load(order);
+            assume(found == value);
+            found
+        }
         Act::Store(word, value, order) => {
             words[word].store(value, order);
             0
@@ -128,6 +133,10 @@ fn access(shared: &Shared, act: Act) -> usize {
             *count += 1;
             *count
         }
+        Act::TryLock => shared.count.try_lock().map_or(9, |mut count| {
+            *count += 1;
+            *count
+        }),
         Act::Wait => {
             let mut count = shared.count.lock().unwrap();
             while *count == 0 {
@@ -211,6 +220,22 @@ impl Left {
     }
 }
 
+/// Whether an attempt is not made, with what it has loaded and seen.
+fn stops(retry: &Retry, old: usize, seen: usize) -> bool {
+    match retry.stops {
+        Stops::Never => false,
+        Stops::AssumesOld(value) => {
+            assume(old != value);
+            false
+        }
+        Stops::AssumesSeen(value) => {
+            assume(seen != value);
+            false
+        }
+        Stops::LeavesIfSeen(value) => seen == value,
+    }
+}
+
 /// What an attempt does between the load and the exchange; what it has seen.
 #[inline(never)]
 fn between(shared: &Shared, retry: &Retry, own: &AtomicUsize, old: usize) -> usize {
@@ -237,6 +262,9 @@ fn retry_on(shared: &Shared, retry: &Retry) -> usize {
             return left.result(retry, old, 1000);
         }
         let seen = between(shared, retry, &own, old);
+        if stops(retry, old, seen) {
+            return left.result(retry, old, 1000);
+        }
         let new = function(retry.function, old);
         let result = match retry.weak {
             true => word.compare_exchange_weak(old, new, retry.success, retry.failure),
@@ -265,6 +293,9 @@ fn retry_back(shared: &Shared, retry: &Retry) -> usize {
             return left.result(retry, old, 1000);
         }
         let seen = between(shared, retry, &own, old);
+        if stops(retry, old, seen) {
+            return left.result(retry, old, 1000);
+        }
         let new = function(retry.function, old);
         let result = match retry.weak {
             true => word.compare_exchange_weak(old, new, retry.success, retry.failure),
@@ -292,6 +323,9 @@ fn retry_elsewhere(shared: &Shared, retry: &Retry) -> usize {
             return left.result(retry, old, 1000);
         }
         let seen = between(shared, retry, &own, old);
+        if stops(retry, old, seen) {
+            return left.result(retry, old, 1000);
+        }
         let new = function(retry.function, old);
         let result = match retry.weak {
             true => word.compare_exchange_weak(old, new, retry.success, retry.failure),
@@ -391,6 +425,13 @@ fn wait(shared: &Shared, spin: &Spin) -> usize {
             }
             pause(spin);
         },
+        SpinKind::TryLock => loop {
+            if let Ok(mut count) = shared.count.try_lock() {
+                *count += 1;
+                return *count;
+            }
+            pause(spin);
+        },
     }
 }
 
@@ -442,6 +483,14 @@ fn look_once(shared: &Shared, spin: &Spin) -> usize {
             let says = other.load(Relaxed);
             assume(says > 0);
             100 + says
+        }
+        SpinKind::TryLock => {
+            let count = shared.count.try_lock();
+            assume(count.is_ok());
+            count.map_or(0, |mut count| {
+                *count += 1;
+                *count
+            })
         }
     }
 }

@@ -3,11 +3,13 @@
 //!
 //! - if every attempt that fails is explored;
 //! - if loops that wait look once, and assume that they see what they wait for;
-//! - by the trace engine, under sequential consistency, which knows nothing of attempts.
+//! - by the trace engine, under sequential consistency, which knows nothing of attempts;
+//! - by the oracle, which enumerates the graphs of the same program with loops that are unrolled (`lowered.rs`).
 //!
 //! More of them are tried with `FROM`, the first seed, and `COUNT`, how many there are of each family.
 
 mod interpreter;
+mod lowered;
 mod program;
 /// What the interpreter is made of.
 mod world {
@@ -31,6 +33,7 @@ mod world {
 use interpreter::{Outcome, Outcomes};
 use program::{Act, Family, Program, Random, generate};
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+use selvedge_oracle::axiomatic::{Limits, Model};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +44,9 @@ const MODELS: [MemoryModel; 4] = [MemoryModel::Rc11, MemoryModel::Sc, MemoryMode
 /// Programs with more executions are not compared.
 const MOST: usize = 2000;
 
+/// More than threads are put back with (`machine/snapshot.rs`).
+const HEAVY: usize = 80 << 10;
+
 /// How a program is explored.
 #[derive(Clone, Copy, Debug)]
 struct How {
@@ -49,12 +55,14 @@ struct How {
     one_by_one: bool,
     looks_once: bool,
     spurious: bool,
+    /// The model has so much memory that threads are not put back, but everything is run again.
+    heavy: bool,
 }
 
 impl How {
     /// As models are, but for what fails for no reason.
     fn usual(model: MemoryModel) -> How {
-        How { engine: Engine::Graph, model, one_by_one: false, looks_once: false, spurious: false }
+        How { engine: Engine::Graph, model, one_by_one: false, looks_once: false, spurious: false, heavy: false }
     }
 
     fn builder(self) -> Builder {
@@ -110,7 +118,10 @@ impl Explored {
 fn explore(program: &Arc<Program>, how: How) -> Explored {
     let outcomes = Outcomes::default();
     let (program, noted) = (Arc::clone(program), Arc::clone(&outcomes));
-    let stats = how.builder().explore(move || interpreter::run(&program, &noted, how.looks_once));
+    let stats = how.builder().explore(move || {
+        let _heavy = how.heavy.then(|| vec![0_u64; HEAVY / 8]);
+        interpreter::run(&program, &noted, how.looks_once);
+    });
     let outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
     Explored { outcomes, stats }
 }
@@ -140,7 +151,12 @@ fn check(program: &Arc<Program>, usual: How) -> Result<bool, String> {
 }
 
 /// Takes away what is not needed for a program to be wrong.
-fn shrink(mut program: Program, how: How) -> Program {
+fn shrink(program: Program, how: How) -> Program {
+    shrink_while(program, |program| check(&Arc::new(program.clone()), how).is_err())
+}
+
+/// Takes away what is not needed for something to hold.
+fn shrink_while(mut program: Program, holds: impl Fn(&Program) -> bool) -> Program {
     let without = |program: &Program, thread: usize, n: usize| {
         let mut smaller = program.clone();
         smaller.threads[thread].remove(n);
@@ -149,7 +165,7 @@ fn shrink(mut program: Program, how: How) -> Program {
     loop {
         let acts = program.threads.iter().enumerate().flat_map(|(n, acts)| (0..acts.len()).map(move |m| (n, m)));
         let smaller = acts.map(|(thread, n)| without(&program, thread, n));
-        match smaller.into_iter().find(|smaller| check(&Arc::new(smaller.clone()), how).is_err()) {
+        match smaller.into_iter().find(&holds) {
             Some(smaller) => program = smaller,
             None => return program,
         }
@@ -225,4 +241,58 @@ fn any_outcome_is_reported_if_it_is_wrong_and_is_run_again() {
         found += 1;
     }
     assert!(found > 20, "{found}");
+}
+
+/// Compares a program with what the oracle has for it; whether it was small enough, and whether it had fewer executions than
+/// with attempts one by one.
+fn check_with_oracle(program: &Arc<Program>, model: MemoryModel, heavy: bool) -> Result<Option<bool>, String> {
+    let axioms = match model {
+        MemoryModel::Sc => Model::Sc,
+        MemoryModel::Tso => Model::Tso,
+        MemoryModel::Ra => Model::Ra,
+        MemoryModel::Rc11 => Model::Rc11,
+    };
+    let limits = Limits { graphs: number("GRAPHS", 3000) as usize, ..Limits::default() };
+    let Some(expected) = lowered::expected(program, axioms, limits) else { return Ok(None) };
+    let found = explore(program, How { heavy, ..How::usual(model) });
+    if !found.is_whole() {
+        return Ok(None);
+    }
+    if found.stats.failure.is_some() != expected.stuck {
+        return Err(format!("failure {:?}, stuck {}", found.stats.failure, expected.stuck));
+    }
+    if !expected.stuck && found.outcomes != expected.outcomes {
+        let lost: Vec<_> = expected.outcomes.difference(&found.outcomes).collect();
+        let more: Vec<_> = found.outcomes.difference(&expected.outcomes).collect();
+        return Err(format!("lost {lost:?}, more {more:?}, {:?}", found.stats.notes));
+    }
+    let all = explore(program, How { one_by_one: true, ..How::usual(model) });
+    Ok(Some(found.is_good() && found.executions() < all.executions()))
+}
+
+#[test]
+fn random_programs_have_the_outcomes_of_the_oracle() {
+    let (mut compared, mut fewer) = (0, 0);
+    let (from, count) = (number("FROM", 0), number("COUNT", 250));
+    for seed in from..from + count {
+        let program = generate(if seed % 2 == 0 { Family::One } else { Family::Small }, seed);
+        for model in MODELS {
+            let differs = |program: &Program| check_with_oracle(&Arc::new(program.clone()), model, seed % 8 == 0).err();
+            match check_with_oracle(&Arc::new(program.clone()), model, seed % 8 == 0) {
+                Ok(None) => {}
+                Ok(Some(is_fewer)) => {
+                    compared += 1;
+                    fewer += u32::from(is_fewer);
+                }
+                Err(what) => {
+                    let small = shrink_while(program, |program| differs(program).is_some());
+                    let why = differs(&small);
+                    panic!("{seed} {model:?} differs: {what}\nor shorter: {small:#?}\n{why:?}");
+                }
+            }
+        }
+    }
+    println!("{compared} compared, {fewer} with fewer executions");
+    assert!(count < 100 || compared > 400, "{compared}");
+    assert!(count < 100 || !is_optimised() || fewer > 10, "{fewer} of {compared}");
 }

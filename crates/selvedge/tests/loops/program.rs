@@ -16,6 +16,8 @@ pub struct Program {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     Load(usize, Order),
+    /// Executions in which it is something else are of no interest.
+    Expect(usize, usize, Order),
     Store(usize, usize, Order),
     Add(usize, Order),
     Swap(usize, usize, Order),
@@ -40,6 +42,8 @@ pub enum Act {
     Spin(Spin),
     /// Counts under a lock.
     Lock,
+    /// The same, if nobody has it.
+    TryLock,
     /// Waits on a condition variable until somebody has counted under the lock.
     Wait,
     /// Counts under the lock and wakes one, or all.
@@ -48,6 +52,25 @@ pub enum Act {
     Receive,
     Park,
     Unpark(usize),
+}
+
+impl Act {
+    /// How often it gives a word another value, at most.
+    pub fn writes(&self, to: usize) -> usize {
+        let is_it = match *self {
+            Act::Store(word, ..) | Act::Add(word, _) | Act::Swap(word, ..) => word == to,
+            Act::Exchange { word, .. } | Act::Update { word, .. } => word == to,
+            Act::Spin(Spin {
+                word, kind: SpinKind::Swap | SpinKind::Exchange | SpinKind::LoadThenExchange, ..
+            }) => word == to,
+            Act::Retry(Retry { word, other, leaves, .. }) => {
+                // What a loop stores when it fails it stores more than once, but always the same.
+                return usize::from(word == to) + 2 * usize::from(other == to && matches!(leaves, Leaves::Store(_)));
+            }
+            _ => false,
+        };
+        usize::from(is_it)
+    }
 }
 
 /// A loop that tries an exchange again.
@@ -69,7 +92,19 @@ pub struct Retry {
     pub ends: Option<usize>,
     /// It gives up after so many attempts.
     pub gives_up: Option<usize>,
+    pub stops: Stops,
     pub function: usize,
+}
+
+/// Whether it does not come to the exchange, with what it has loaded or seen in between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stops {
+    Never,
+    /// Executions in which it is this are of no interest.
+    AssumesOld(usize),
+    AssumesSeen(usize),
+    /// Nothing is exchanged.
+    LeavesIfSeen(usize),
 }
 
 /// Where a loop goes when its exchange has failed.
@@ -155,6 +190,8 @@ pub enum SpinKind {
     Change,
     /// It gives up if another word says so.
     Leaves,
+    /// It tries to take the lock, and counts.
+    TryLock,
 }
 
 /// Numbers.
@@ -197,19 +234,89 @@ pub enum Family {
     Spins,
     /// Everything.
     All,
+    /// What has few executions one by one, and is in the language of the oracle.
+    Small,
+    /// One loop that tries again, and others that change what it looks at.
+    One,
 }
 
 /// A program that depends on nothing but these numbers.
 pub fn generate(family: Family, seed: u64) -> Program {
     let mut random = Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37);
     random.below(2);
-    let count = random.of(&[2, 3, 3, 3, 4]);
+    if family == Family::One {
+        return one(&mut random);
+    }
+    let count = if family == Family::Small { random.of(&[2, 2, 3]) } else { random.of(&[2, 3, 3, 3, 4]) };
     let mut threads: Vec<Vec<Act>> = Vec::new();
     for thread in 0..count {
-        let acts = random.of(&[1, 1, 2]);
+        let acts = if family == Family::Small && count == 2 { random.of(&[1, 2, 2]) } else { random.of(&[1, 1, 2]) };
         threads.push((0..acts).map(|_| act(&mut random, family, thread, count)).collect());
     }
     Program { threads }
+}
+
+/// A loop that notices some attempts that fail, perhaps after a look, and two threads that make it fail.
+fn one(random: &mut Random) -> Program {
+    // The main thread may do nothing but create the others and join them.
+    let (count, of_one) = random.of(&[(3, 0), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3)]);
+    let thread = |random: &mut Random, thread: usize| {
+        if thread == 0 && count == 4 {
+            return Vec::new();
+        }
+        if thread != of_one {
+            return (0..random.of(&[1, 1, 2])).map(|_| change(random)).collect();
+        }
+        let mut acts = Vec::new();
+        match random.below(4) {
+            0 | 1 => acts.push(Act::Expect(0, random.below(2), random.load())),
+            2 => acts.push(Act::Load(random.below(2), random.load())),
+            _ => {}
+        }
+        let act = retry_that_stops(random);
+        let (leaves, other, plain) = (traces(random), 1 + random.below(2), random.chance(70));
+        acts.push(match act {
+            Act::Retry(retry) if plain => {
+                let value = random.below(2);
+                let look = random.of(&[Look::Never, Look::If(value, retry.load), retry.look]);
+                let leaves = if let Look::If(..) = look { Leaves::IfOther(1 + random.below(2)) } else { leaves };
+                let ends = retry.ends.filter(|_| look == Look::Never);
+                let retry = Retry { look, leaves, ends, pause: Pause::No, own: false, weak: false, ..retry };
+                Act::Retry(Retry { word: 0, other, gives_up: None, stops: Stops::Never, ..retry })
+            }
+            Act::Retry(retry) => Act::Retry(Retry { word: 0, other, leaves, gives_up: None, ..retry }),
+            act => act,
+        });
+        acts
+    };
+    Program { threads: (0..count).map(|n| thread(random, n)).collect() }
+}
+
+/// What a loop leaves with some attempts only.
+fn traces(random: &mut Random) -> Leaves {
+    let value = random.below(3);
+    random.of(&[
+        Leaves::IfOther(value),
+        Leaves::IfOld(value),
+        Leaves::IfFound(value),
+        Leaves::IfOther(1),
+        Leaves::IfOld(1),
+        Leaves::Two,
+    ])
+}
+
+/// What makes an attempt fail, or changes what it sees on its way.
+fn change(random: &mut Random) -> Act {
+    let (success, failure) = (random.update(), random.load());
+    match random.below(12) {
+        0..=4 => exchange(random),
+        5 => Act::Add(0, success),
+        6 => Act::Swap(0, random.below(3), success),
+        7 => Act::Exchange { word: 0, expected: 1, new: 2, success, failure },
+        8 => Act::Load(random.below(3), failure),
+        9 => Act::Fence(random.of(&[Acquire, Release, SeqCst])),
+        _ => Act::Store(1 + random.below(2), random.below(3), random.store()),
+    }
 }
 
 fn act(random: &mut Random, family: Family, thread: usize, count: usize) -> Act {
@@ -222,6 +329,17 @@ fn act(random: &mut Random, family: Family, thread: usize, count: usize) -> Act 
                 0 => retry(random),
                 1 => spin(random),
                 _ => other(random, thread, count),
+            };
+        }
+        Family::Small => {
+            return match random.below(20) {
+                0..=7 => retry_that_stops(random),
+                8..=11 => spin(random),
+                12 => Act::Spin(Spin { kind: SpinKind::TryLock, ..a_spin(random) }),
+                13 => random.of(&[Act::Lock, Act::TryLock]),
+                14 => Act::Expect(random.below(2), random.below(2), random.load()),
+                15 => exchange(random),
+                _ => access(random),
             };
         }
         _ => {}
@@ -246,6 +364,13 @@ fn access(random: &mut Random) -> Act {
             _ => Act::Fence(random.of(&[Acquire, Release, AcqRel, SeqCst])),
         },
     }
+}
+
+/// One that makes a value come back.
+fn exchange(random: &mut Random) -> Act {
+    let expected = random.below(2);
+    let (success, failure) = (random.update(), random.load());
+    Act::Exchange { word: 0, expected, new: 1 - expected, success, failure }
 }
 
 fn other(random: &mut Random, thread: usize, count: usize) -> Act {
@@ -309,11 +434,28 @@ fn retry(random: &mut Random) -> Act {
         leaves,
         ends: random.chance(25).then(|| 1 + random.below(2)),
         gives_up: random.chance(15).then(|| 1 + random.below(3)),
+        stops: Stops::Never,
         function: random.below(FUNCTIONS),
     })
 }
 
+/// The same, but it may not come to the exchange.
+fn retry_that_stops(random: &mut Random) -> Act {
+    let mut act = retry(random);
+    if let Act::Retry(retry) = &mut act
+        && random.chance(30)
+    {
+        let value = random.below(3);
+        retry.stops = random.of(&[Stops::AssumesOld(value), Stops::AssumesSeen(value), Stops::LeavesIfSeen(value)]);
+    }
+    act
+}
+
 fn spin(random: &mut Random) -> Act {
+    Act::Spin(a_spin(random))
+}
+
+fn a_spin(random: &mut Random) -> Spin {
     let word = random.below(WORDS).min(1 + random.below(2));
     let kind = random.of(&[
         SpinKind::Load,
@@ -327,14 +469,14 @@ fn spin(random: &mut Random) -> Act {
         SpinKind::Change,
         SpinKind::Leaves,
     ]);
-    Act::Spin(Spin {
+    Spin {
         word,
         other: (word + 1) % WORDS,
         kind,
         order: random.update(),
         yields: random.chance(50),
         until: random.below(3),
-    })
+    }
 }
 
 /// What is done with a value.

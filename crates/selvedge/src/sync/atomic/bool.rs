@@ -54,6 +54,7 @@ impl AtomicBool {
 
     /// Stores a value.
     #[track_caller]
+    #[inline(always)]
     pub fn store(&self, value: bool, order: Ordering) {
         self.0.store(u8::from(value), order);
     }
@@ -87,6 +88,7 @@ impl AtomicBool {
 
     /// As `compare_exchange`, but it may fail for no reason.
     #[track_caller]
+    #[inline(always)]
     pub fn compare_exchange_weak(
         &self,
         current: bool,
@@ -100,6 +102,7 @@ impl AtomicBool {
 
     /// And; returns the old value.
     #[track_caller]
+    #[inline(always)]
     pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
         self.0.fetch_and(u8::from(value), order) != 0
     }
@@ -113,12 +116,14 @@ impl AtomicBool {
 
     /// Or; returns the old value.
     #[track_caller]
+    #[inline(always)]
     pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
         self.0.fetch_or(u8::from(value), order) != 0
     }
 
     /// Exclusive or; returns the old value.
     #[track_caller]
+    #[inline(always)]
     pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
         self.0.fetch_xor(u8::from(value), order) != 0
     }

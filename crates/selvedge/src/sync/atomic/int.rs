@@ -40,12 +40,26 @@ macro_rules! atomic_int {
                 if Self::SIZE == 8 { virtual_of(bits) } else { bits }
             }
 
-            // Never inlined, for the same reason as `runtime::perform`.
+            // Operations have two halves. The first one is part of the model's code: it only clears the stack below. The
+            // second one is never inlined and is told everything in registers, so that nothing is left over from it in the
+            // frame of the model's code: stacks are compared (`spin.rs`).
             #[track_caller]
             #[inline(never)]
             fn access(&self, order: Order, kind: AccessKind) -> $int {
                 let bits = self.0.access(order, kind, Location::caller());
                 if Self::SIZE == 8 { real_of(bits) as $int } else { bits as $int }
+            }
+
+            #[track_caller]
+            #[inline(never)]
+            fn read(&self, order: Order) -> $int {
+                self.access(order, AccessKind::Load)
+            }
+
+            #[track_caller]
+            #[inline(never)]
+            fn write(&self, value: $int, order: Order) {
+                self.access(order, AccessKind::Store { value: Self::bits(value) });
             }
 
             #[track_caller]
@@ -85,13 +99,15 @@ macro_rules! atomic_int {
             #[inline(always)]
             pub fn load(&self, order: Ordering) -> $int {
                 prepare();
-                self.access(of_load(order), AccessKind::Load)
+                self.read(of_load(order))
             }
 
             /// Stores a value.
             #[track_caller]
+            #[inline(always)]
             pub fn store(&self, value: $int, order: Ordering) {
-                self.access(of_store(order), AccessKind::Store { value: Self::bits(value) });
+                prepare();
+                self.write(value, of_store(order));
             }
 
             /// Stores a value and returns the old one.
@@ -135,7 +151,21 @@ macro_rules! atomic_int {
 
             /// As `compare_exchange`, but it may fail for no reason.
             #[track_caller]
+            #[inline(always)]
             pub fn compare_exchange_weak(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                prepare();
+                self.exchange_weakly(current, new, success, failure)
+            }
+
+            #[track_caller]
+            #[inline(never)]
+            fn exchange_weakly(
                 &self,
                 current: $int,
                 new: $int,
@@ -153,49 +183,65 @@ macro_rules! atomic_int {
 
             /// Adds and returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_add(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::Add, value, order)
             }
 
             /// Subtracts and returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::Sub, value, order)
             }
 
             /// Bitwise and; returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_and(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::And, value, order)
             }
 
             /// Bitwise not-and; returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_nand(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::Nand, value, order)
             }
 
             /// Bitwise or; returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_or(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::Or, value, order)
             }
 
             /// Bitwise exclusive or; returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_xor(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::Xor, value, order)
             }
 
             /// The greater of both stays; returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_max(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::$max, value, order)
             }
 
             /// The smaller of both stays; returns the old value.
             #[track_caller]
+            #[inline(always)]
             pub fn fetch_min(&self, value: $int, order: Ordering) -> $int {
+                prepare();
                 self.rmw(RmwOp::$min, value, order)
             }
 

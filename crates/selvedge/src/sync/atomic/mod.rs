@@ -35,7 +35,7 @@ pub fn compiler_fence(order: Ordering) {
 #[track_caller]
 #[inline(always)]
 pub fn spin_loop_hint() {
-    runtime::yields(Location::caller());
+    runtime::yields();
 }
 
 /// The order of a read-modify-write or fence.

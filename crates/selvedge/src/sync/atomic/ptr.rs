@@ -6,59 +6,109 @@
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, for_no_reason};
 use crate::object::{Word, real_of, virtual_of};
-use crate::runtime::{self, At};
+use crate::runtime::{self, At, prepare};
 use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{Access, AccessKind, Addr, Op};
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicPtr as StdPtr, Ordering};
 
 /// Stands in for `std::sync::atomic::AtomicPtr`.
 pub struct AtomicPtr<T> {
-    word: Word,
-    /// The first value.
-    first: StdPtr<T>,
+    bits: Bits,
+    of: PhantomData<StdPtr<T>>,
 }
 
-impl<T> AtomicPtr<T> {
-    /// An atomic with its first value. A `static` starts every execution with it.
-    #[track_caller]
-    pub const fn new(pointer: *mut T) -> Self {
-        AtomicPtr { word: Word::new("AtomicPtr", 8, 0), first: StdPtr::new(pointer) }
-    }
+/// What it is, whatever it points to.
+///
+/// Operations have two halves. The first one is part of the model's code: it only clears the stack below. The second one
+/// is here: never inlined, and told everything in registers, so that nothing is left over from it in the frame of the model's
+/// code: stacks are compared (`spin.rs`).
+struct Bits {
+    word: Word,
+    /// The first value.
+    first: StdPtr<()>,
+}
 
-    // Never inlined, for the same reason as `runtime::perform`.
+impl Bits {
     #[track_caller]
     #[inline(never)]
-    fn access(&self, order: Order, kind: AccessKind, at: At) -> *mut T {
-        Self::pointer(runtime::perform(Op::Access(Access::new(self.see(), 8, order, kind)), at))
+    fn access(&self, order: Order, kind: AccessKind, at: At) -> usize {
+        let addr = self.see();
+        runtime::tidy();
+        real_of(runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at)) as usize
     }
 
     /// Where it is.
     #[track_caller]
     fn see(&self) -> Addr {
         let first = || self.first.load(Ordering::Relaxed).expose_provenance() as u64;
-        let addr = self.word.see_with(first).addr;
-        runtime::tidy();
-        addr
+        self.word.see_with(first).addr
     }
 
-    fn pointer(seen: u64) -> *mut T {
-        std::ptr::with_exposed_provenance_mut(real_of(seen) as usize)
+    #[track_caller]
+    #[inline(never)]
+    fn read(&self, order: Order) -> usize {
+        self.access(order, AccessKind::Load, Location::caller())
     }
 
-    fn value(pointer: *mut T) -> u64 {
-        virtual_of(pointer.expose_provenance() as u64)
+    #[track_caller]
+    #[inline(never)]
+    fn write(&self, pointer: usize, order: Order) {
+        self.access(order, AccessKind::Store { value: virtual_of(pointer as u64) }, Location::caller());
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn swap(&self, pointer: usize, order: Order) -> usize {
+        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: virtual_of(pointer as u64), used: true };
+        self.access(order, kind, Location::caller())
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn exchange(&self, current: usize, new: usize, success: Order, failure: Order) -> usize {
+        let (expected, new) = (virtual_of(current as u64), virtual_of(new as u64));
+        self.access(success, AccessKind::Cas { expected, new, failure }, Location::caller())
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn exchange_weakly(&self, current: usize, new: usize, success: Order, failure: Order) -> Result<usize, usize> {
+        if for_no_reason("fails") {
+            prepare();
+            let old = self.read(failure);
+            // If the values differ it fails for a reason, which is explored anyway.
+            assume(old == current);
+            return Err(old);
+        }
+        prepare();
+        let old = self.exchange(current, new, success, failure);
+        if old == current { Ok(old) } else { Err(old) }
+    }
+}
+
+impl<T> AtomicPtr<T> {
+    /// An atomic with its first value. A `static` starts every execution with it.
+    #[track_caller]
+    pub const fn new(pointer: *mut T) -> Self {
+        let bits = Bits { word: Word::new("AtomicPtr", 8, 0), first: StdPtr::new(pointer.cast()) };
+        AtomicPtr { bits, of: PhantomData }
+    }
+
+    #[inline(always)]
+    fn pointer(at: usize) -> *mut T {
+        std::ptr::with_exposed_provenance_mut(at)
     }
 
     /// Gives exclusive access to the pointer.
     #[track_caller]
     pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut *mut T) -> R) -> R {
-        let at = Location::caller();
-        let mut pointer = self.access(Order::Plain, AccessKind::Load, at);
+        let mut pointer = Self::pointer(self.bits.read(Order::Plain));
         let result = f(&mut pointer);
-        self.access(Order::Plain, AccessKind::Store { value: Self::value(pointer) }, at);
+        self.bits.write(pointer.expose_provenance(), Order::Plain);
         result
     }
 
@@ -69,36 +119,37 @@ impl<T> AtomicPtr<T> {
     /// As in loom. Here nothing bad happens: a race is reported.
     #[track_caller]
     pub unsafe fn unsync_load(&self) -> *mut T {
-        self.access(Order::Plain, AccessKind::Load, Location::caller())
+        Self::pointer(self.bits.read(Order::Plain))
     }
 
     /// The pointer.
     #[track_caller]
     pub fn into_inner(self) -> *mut T {
-        self.access(Order::Plain, AccessKind::Load, Location::caller())
+        Self::pointer(self.bits.read(Order::Plain))
     }
 
     /// Loads the pointer.
     #[track_caller]
     #[inline(always)]
     pub fn load(&self, order: Ordering) -> *mut T {
-        runtime::prepare();
-        self.access(of_load(order), AccessKind::Load, Location::caller())
+        prepare();
+        Self::pointer(self.bits.read(of_load(order)))
     }
 
     /// Stores a pointer.
     #[track_caller]
+    #[inline(always)]
     pub fn store(&self, pointer: *mut T, order: Ordering) {
-        let at = Location::caller();
-        self.access(of_store(order), AccessKind::Store { value: Self::value(pointer) }, at);
+        prepare();
+        self.bits.write(pointer.expose_provenance(), of_store(order));
     }
 
     /// Stores a pointer and returns the old one.
     #[track_caller]
+    #[inline(always)]
     pub fn swap(&self, pointer: *mut T, order: Ordering) -> *mut T {
-        let at = Location::caller();
-        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: Self::value(pointer), used: true };
-        self.access(any(order), kind, at)
+        prepare();
+        Self::pointer(self.bits.swap(pointer.expose_provenance(), any(order)))
     }
 
     /// Stores a pointer if the present one is `current`; returns the old one.
@@ -111,6 +162,7 @@ impl<T> AtomicPtr<T> {
 
     /// Stores a pointer if the present one is `current`.
     #[track_caller]
+    #[inline(always)]
     pub fn compare_exchange(
         &self,
         current: *mut T,
@@ -118,15 +170,15 @@ impl<T> AtomicPtr<T> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
-        let at = Location::caller();
-        let (expected, new) = (Self::value(current), Self::value(new));
-        let kind = AccessKind::Cas { expected, new, failure: of_load(failure) };
-        let old = self.access(any(success), kind, at);
-        if old.addr() == current.addr() { Ok(old) } else { Err(old) }
+        prepare();
+        let (expected, new) = (current.expose_provenance(), new.expose_provenance());
+        let old = self.bits.exchange(expected, new, any(success), of_load(failure));
+        if old == expected { Ok(Self::pointer(old)) } else { Err(Self::pointer(old)) }
     }
 
     /// As `compare_exchange`, but it may fail for no reason.
     #[track_caller]
+    #[inline(always)]
     pub fn compare_exchange_weak(
         &self,
         current: *mut T,
@@ -134,13 +186,10 @@ impl<T> AtomicPtr<T> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
-        if for_no_reason("fails") {
-            let old = self.load(failure);
-            // If the values differ it fails for a reason, which is explored anyway.
-            assume(old.addr() == current.addr());
-            return Err(old);
-        }
-        self.compare_exchange(current, new, success, failure)
+        prepare();
+        let (current, new) = (current.expose_provenance(), new.expose_provenance());
+        let result = self.bits.exchange_weakly(current, new, any(success), of_load(failure));
+        result.map(Self::pointer).map_err(Self::pointer)
     }
 
     /// Replaces the pointer by what a function makes of it, until nobody comes in between.
@@ -150,10 +199,12 @@ impl<T> AtomicPtr<T> {
         F: FnMut(*mut T) -> Option<*mut T>,
     {
         let at = Location::caller();
-        let addr = self.see();
+        let addr = self.bits.see();
         let update = Update { addr, size: 8, set: any(set), fetch: of_load(fetch), at };
-        if let Some(done) = update::update(update, &mut |bits| f(Self::pointer(bits)).map(Self::value)) {
-            return done.map(Self::pointer).map_err(Self::pointer);
+        let outside = |bits: u64| Self::pointer(real_of(bits) as usize);
+        let inside = |pointer: *mut T| virtual_of(pointer.expose_provenance() as u64);
+        if let Some(done) = update::update(update, &mut |bits| f(outside(bits)).map(inside)) {
+            return done.map(outside).map_err(outside);
         }
         let mut old = self.load(fetch);
         while let Some(new) = f(old) {
