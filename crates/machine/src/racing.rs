@@ -1,6 +1,6 @@
 //! Data races in words: two accesses that nothing orders, or an access and a `free`.
 
-use crate::machine::Machine;
+use crate::machine::{Machine, Status};
 use crate::op::{Addr, Op, ThreadId};
 use crate::stop::{SourceSpan, Violation, ViolationKind};
 
@@ -26,8 +26,12 @@ impl Racer {
     /// What a thread is about to do.
     pub fn pending<M: Machine>(machine: &M, thread: ThreadId, verb: &'static str) -> Racer {
         let site = machine.site(thread);
-        let bytes = match *machine.pending(thread) {
-            Op::Access(access) => Some((access.addr, access.size)),
+        // A thread that was stopped by its access has nothing pending.
+        let bytes = match machine.status(thread) {
+            Status::Ready => match *machine.pending(thread) {
+                Op::Access(access) => Some((access.addr, access.size)),
+                _ => None,
+            },
             _ => None,
         };
         let (span, object, volatile) = (site.span, site.object, site.volatile);
