@@ -190,8 +190,7 @@ pub struct SearchArgs {
     /// model) [default: trace for sc, graph for the others].
     #[arg(long, value_parser = values::engine)]
     pub engine: Option<String>,
-    /// Explore with N workers (graph engine). Counts do not depend on it, except for executions that are blocked in vain
-    /// where a note says that a reduction was left out.
+    /// Explore with N workers (graph engine). Nothing that is reported depends on it but time and memory.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
     /// Do not check; estimate by random walks how many executions there are and how long they would take (graph engine;

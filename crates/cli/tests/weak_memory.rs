@@ -18,10 +18,14 @@ fn selvedge(args: &[&str]) -> Ended {
 
 /// Checks an example under a model, with a trace and a drawing.
 fn check(place: &Place, name: &str, model: &str, more: &[&str]) -> Ended {
+    check_with(place, name, "graph", model, more)
+}
+
+fn check_with(place: &Place, name: &str, engine: &str, model: &str, more: &[&str]) -> Ended {
     let file = format!("examples/weak/{name}.c");
     let (trace, dot) = (place.path("t.json").display().to_string(), place.path("t.dot").display().to_string());
     let mut args =
-        vec!["check", &file, "--engine", "graph", "--model", model, "--trace", &trace, "--dot", &dot, "--full"];
+        vec!["check", &file, "--engine", engine, "--model", model, "--trace", &trace, "--dot", &dot, "--full"];
     args.extend(more);
     selvedge(&args)
 }
@@ -45,9 +49,9 @@ fn replays(place: &Place, shown: &Ended) {
 /// Fails unless the example has a violation of this kind exactly under these models, and each can be run again.
 #[track_caller]
 fn violated_under(name: &str, more: &[&str], kind: &str, models: &[&str]) {
-    for model in MODELS {
+    for (engine, model) in MODELS.map(|model| ("graph", model)).into_iter().chain([("trace", "sc")]) {
         let place = Place::new();
-        let ended = check(&place, name, model, more);
+        let ended = check_with(&place, name, engine, model, more);
         if models.contains(&model) {
             ended.exits_with(1).says(&[&format!("error[{kind}]")]);
             replays(&place, &ended);

@@ -14,7 +14,7 @@ use selvedge_machine::racing::{self, Racer};
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::stuck::stuck;
-use selvedge_machine::{Access, Machine, Op, Status, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Access, Machine, Op, Status, Stop, ThreadId};
 
 /// Classifies a full graph, and reports a deadlock or a leak.
 pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
@@ -40,8 +40,12 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
     if cut || failed {
         return Ok(if cut || runner.met_bound() { Ending::Blocked } else { Ending::Complete });
     }
+    // Whoever waits when the process ends does not wait for ever.
+    if waiting > 0 && runner.machine.exited() {
+        return Ok(Ending::Complete);
+    }
     if waiting > 0 {
-        if session.limits.deadlocks && !runner.machine.exited() {
+        if session.limits.deadlocks {
             let violation = stuck(&runner.machine);
             let machine = &runner.machine;
             session.violated(violation, || schedule(machine, graph, None))?;
@@ -165,13 +169,7 @@ pub fn race<M: Machine>(runner: &mut Runner<M>, graph: &Graph, older: EventId, n
 pub fn race_with_owner<M: Machine>(runner: &mut Runner<M>, graph: &Graph, owner: ThreadId, access: EventId) -> Stop {
     let access = racer(runner, graph, access);
     let owner = runner.machine.thread_name(owner);
-    let message = format!(
-        "data race on {}: {} by {}, and {owner} initialised it without a release that this acquires",
-        access.object(),
-        access.verb,
-        access.thread
-    );
-    Stop::Violation(Box::new(Violation { kind: ViolationKind::DataRace, message, places: vec![access.place()] }))
+    Stop::Violation(Box::new(racing::race_with_owner(&access, &owner)))
 }
 
 /// The violation that a `free` is while another thread may still access the object.

@@ -418,7 +418,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     fn can_go(&self, thread: ThreadId) -> bool {
         match self.runner.machine.pending(thread) {
-            Op::Join { thread: other } => self.runner.machine.status(*other) == Status::Finished,
+            Op::Join { thread: other } => self.runner.machine.can_be_joined(*other),
             _ => true,
         }
     }

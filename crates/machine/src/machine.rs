@@ -52,6 +52,12 @@ pub trait Machine {
     /// Where a thread stands.
     fn status(&self, thread: ThreadId) -> Status;
 
+    /// Whether a thread has ended so that others can join it. One that has ended the process cannot be joined.
+    #[inline]
+    fn can_be_joined(&self, thread: ThreadId) -> bool {
+        self.status(thread) == Status::Finished
+    }
+
     /// The Op that a `Ready` thread waits with.
     fn pending(&self, thread: ThreadId) -> &Op;
 

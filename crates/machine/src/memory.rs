@@ -235,6 +235,13 @@ impl Memory {
         &self.spaces[id.space as usize].objects[id.index as usize]
     }
 
+    /// The thread in whose space an address lies; none for globals and functions.
+    #[inline]
+    pub fn owner_of(addr: Addr) -> Option<ThreadId> {
+        let space = (addr.0 >> SPACE_BITS) as usize;
+        (2..MAX_THREADS + 2).contains(&space).then(|| ThreadId::new(space - 2))
+    }
+
     /// Whose object it is; none for globals and functions.
     #[inline]
     pub fn owner(&self, id: ObjectId) -> Option<ThreadId> {

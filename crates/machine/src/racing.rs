@@ -77,3 +77,15 @@ pub fn race_with_free(access: &Racer, free: &Racer) -> Violation {
     );
     Violation { kind: ViolationKind::UseAfterFree, message, places: vec![free.place(), access.place()] }
 }
+
+/// The violation that an access to an object is, or its `free`, if what its owner did to it before others knew of it does
+/// not happen before.
+pub fn race_with_owner(access: &Racer, owner: &str) -> Violation {
+    let message = format!(
+        "data race on {}: {} by {}, and {owner} initialised it without a release that this acquires",
+        access.object(),
+        access.verb,
+        access.thread
+    );
+    Violation { kind: ViolationKind::DataRace, message, places: vec![access.place()] }
+}

@@ -88,7 +88,7 @@ impl<M: Machine> Sc<M> {
         match self.machine.pending(thread) {
             Op::Access(Access { until: None, .. }) => true,
             Op::Access(access) => self.is_satisfied(thread, access),
-            Op::Join { thread: target } => self.machine.status(*target) == Status::Finished,
+            Op::Join { thread: target } => self.machine.can_be_joined(*target),
             Op::CondWake { early, .. } => *early || self.woken_by(thread).is_some(),
             _ => true,
         }
@@ -138,6 +138,8 @@ impl<M: Machine> Sc<M> {
         self.marks.push(self.log.len());
         self.performed = true;
         self.uninitialised = false;
+        // Private writes are noted with the number of steps, this one included.
+        self.machine.memory_mut().set_now(self.marks.len() as u32);
         let op = *self.machine.pending(thread);
         let done = match op {
             Op::Access(access) => self.access(thread, &access),

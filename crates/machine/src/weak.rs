@@ -233,7 +233,7 @@ impl<M: Machine> Follower<M> {
         let mut done = Done { old: 0, new: None };
         match *op {
             Op::Fence { .. } | Op::Spawn { .. } => {}
-            Op::Join { thread: other } if self.machine.status(other) != Status::Finished => {
+            Op::Join { thread: other } if !self.machine.can_be_joined(other) => {
                 return Err(self.waits(thread));
             }
             Op::Join { .. } => {}

@@ -75,7 +75,7 @@ mod watch;
 pub use selvedge_actors as actors;
 
 #[doc(inline)]
-pub use model::{Engine, MemoryModel, Stats, model};
+pub use model::{Builder, Engine, MemoryModel, Stats, model};
 pub use nondet::{Choice, assume, nondet, nondet_bool};
 
 /// How many threads a model may have.

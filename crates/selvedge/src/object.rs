@@ -29,6 +29,9 @@ pub(crate) fn real_of(value: u64) -> u64 {
     if may_be_virtual(value) { runtime::shared(|shared| shared.real_of(value)) } else { value }
 }
 
+/// What is said of an object that cannot be asked what it is.
+const UNKNOWN: &str = "an object";
+
 /// A word of memory that threads share.
 #[derive(Debug)]
 pub(crate) struct Word {
@@ -37,14 +40,16 @@ pub(crate) struct Word {
     init: u64,
     size: u8,
     what: &'static str,
-    at: At,
+    /// Where it was made; none if it was made by nobody, in memory that was freed before it was used: the compiler leaves
+    /// out stores that only a use after free could find.
+    at: Option<At>,
 }
 
 impl Word {
     /// A word with its first value.
     #[track_caller]
     pub const fn new(what: &'static str, size: u8, init: u64) -> Word {
-        Word { remembered: AtomicU64::new(0), init, size, what, at: Location::caller() }
+        Word { remembered: AtomicU64::new(0), init, size, what, at: Some(Location::caller()) }
     }
 
     /// A word that is known to the engine from now on, if it is made inside a model.
@@ -52,7 +57,8 @@ impl Word {
     pub fn made(what: &'static str, size: u8, init: u64) -> Word {
         let word = Word::new(what, size, init);
         if let Some(thread) = runtime::current().filter(|_| !std::thread::panicking()) {
-            let number = runtime::shared(|shared| shared.make(thread, size, init, what, word.at));
+            let at = Location::caller();
+            let number = runtime::shared(|shared| shared.make(thread, size, init, what, at));
             word.remembered.store(number, Ordering::Relaxed);
         }
         word
@@ -69,7 +75,7 @@ impl Word {
                 number
             }
         });
-        Word { remembered: AtomicU64::new(number), init: 0, size: 8, what, at }
+        Word { remembered: AtomicU64::new(number), init: 0, size: 8, what, at: Some(at) }
     }
 
     /// Where it is.
@@ -92,24 +98,34 @@ impl Word {
     pub fn see_with(&self, init: impl FnOnce() -> u64) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
+        let caller = Location::caller();
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
             Some(seen) => (seen, !seen.outside && shared.blocks.is_freed(place)),
             None => {
-                let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
-                let number = shared.meet(place, self.size, init, self.what, self.at);
+                let freed = shared.blocks.is_freed(place);
+                let number = match self.at {
+                    Some(at) => {
+                        let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
+                        shared.meet(place, self.size, init, self.what, at)
+                    }
+                    None => shared.meet(place, 8, 0, UNKNOWN, caller),
+                };
                 self.remembered.store(number, Ordering::Relaxed);
-                (shared.recognise(number).expect("it has just been met"), shared.blocks.is_freed(place))
+                (shared.recognise(number).expect("it has just been met"), freed)
             }
         });
         if freed && !std::thread::panicking() {
             let message = format!("{} is used after the memory that it is in was freed", self.in_words());
-            runtime::fail(ViolationKind::UseAfterFree, message, Location::caller());
+            runtime::fail(ViolationKind::UseAfterFree, message, caller);
         }
         seen
     }
 
     fn in_words(&self) -> String {
-        format!("{} (made at {}:{}:{})", self.what, self.at.file(), self.at.line(), self.at.column())
+        match self.at {
+            Some(at) => format!("{} (made at {}:{}:{})", self.what, at.file(), at.line(), at.column()),
+            None => UNKNOWN.to_owned(),
+        }
     }
 
     /// Where it is, if it has been used in this run.

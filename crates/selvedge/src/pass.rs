@@ -86,6 +86,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         Some((_, Stop::Violation(violation))) => report::violation(violation),
         Some((_, Stop::Unsupported(unsupported))) => report::unsupported(unsupported),
         Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
+        None if recorded.cut.is_some() => report::cut_off(recorded.cut, &replay.events),
         None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
         None => match machine::leak() {
             Some(violation) => report::violation(&violation),
@@ -96,7 +97,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
     let forever = match &replay.stop {
         Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
         Some(_) => false,
-        None => true,
+        None => recorded.cut.is_none(),
     };
     failure.push_str(&table(&replay, forever));
     let not_covered = vec!["one execution was run again, and no other".to_owned()];
@@ -254,7 +255,8 @@ fn say_what_was_in_vain(result: &mut Exploration, starts: u32, in_vain: u64) {
 fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats {
     let mut stats = Stats { complete: result.complete, blocked: result.blocked, ..Stats::default() };
     if let Some(found) = result.violations.first() {
-        let recorded = Recorded::new(at, runtime::shared(|shared| shared.config), found.schedule.clone());
+        let config = runtime::shared(|shared| shared.config);
+        let recorded = Recorded::new(at, config, found.violation.kind, found.schedule.clone());
         stats.failure = Some(failure(builder, body, found, result, &recorded));
         stats.replay = Some(recorded.write());
     } else if let Some(unsupported) = &result.unsupported {

@@ -8,6 +8,7 @@
 use crate::runtime::At;
 use crate::shared::Config;
 use crate::update::Updates;
+use selvedge_machine::ViolationKind;
 use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
 use std::fmt::Write;
 
@@ -22,8 +23,13 @@ pub(crate) struct Recorded {
     pub count_senders: bool,
     /// Whether attempts of `fetch_update` are made one by one.
     pub one_by_one: bool,
+    /// What it ends with, if no step is wrong by itself: a data race, or the use of an object that may be freed.
+    pub cut: Option<ViolationKind>,
     pub schedule: Schedule,
 }
+
+/// The kinds of violations that are seen in an execution as a whole, at which it is cut off.
+const CUT: [(ViolationKind, char); 2] = [(ViolationKind::DataRace, 'r'), (ViolationKind::UseAfterFree, 'f')];
 
 /// Where a model is.
 pub(crate) fn model_at(at: At) -> String {
@@ -31,11 +37,12 @@ pub(crate) fn model_at(at: At) -> String {
 }
 
 impl Recorded {
-    /// An execution of a model that was run with this.
-    pub fn new(at: At, config: Config, schedule: Schedule) -> Recorded {
+    /// An execution of a model that was run with this, and what is wrong with it.
+    pub fn new(at: At, config: Config, kind: ViolationKind, schedule: Schedule) -> Recorded {
         let Config { spurious, count_arcs, count_senders, updates, .. } = config;
         let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
-        Recorded { model, spurious, count_arcs, count_senders, one_by_one, schedule }
+        let cut = CUT.map(|(kind, _)| kind).into_iter().find(|&cut| cut == kind);
+        Recorded { model, spurious, count_arcs, count_senders, one_by_one, cut, schedule }
     }
 
     /// As text.
@@ -49,7 +56,9 @@ impl Recorded {
             (false, true) => 'n',
             (true, true) => 'b',
         };
-        let flags = [flag(self.spurious, 's'), counts, flag(self.one_by_one, 'u'), flag(weak, 'w')];
+        let cut = CUT.into_iter().find(|&(kind, _)| self.cut == Some(kind)).map(|(_, name)| name);
+        let flags =
+            [flag(self.spurious, 's'), counts, flag(self.one_by_one, 'u'), flag(weak, 'w')].into_iter().chain(cut);
         let paths: Vec<String> = threads.iter().map(|path| write_path(path)).collect();
         let mut text = format!("{};{};{};", self.model, String::from_iter(flags), paths.join("/"));
         let words = steps.iter().enumerate().map(|(n, step)| {
@@ -79,7 +88,7 @@ impl Recorded {
         // A model that fails before its first operation has neither threads nor steps.
         let paths = paths.split('/').filter(|path| !path.is_empty());
         let threads: Vec<Vec<u32>> = paths.map(read_path).collect::<Option<_>>()?;
-        if model.is_empty() || flags.len() != 4 {
+        if model.is_empty() || !matches!(flags.len(), 4 | 5) {
             return None;
         }
         let (mut made, mut links) = (Vec::new(), Vec::new());
@@ -100,6 +109,7 @@ impl Recorded {
             count_arcs: flags.contains(['c', 'b']),
             count_senders: flags.contains(['n', 'b']),
             one_by_one: flags.contains('u'),
+            cut: CUT.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
             schedule: Schedule { threads, steps: made, links: weak },
         })
     }
@@ -163,10 +173,13 @@ mod tests {
             let threads = vec![vec![], vec![0], vec![0, 2]];
             let schedule = Schedule { threads, steps: steps.clone(), links };
             let model = "tests/a;b.rs:3:4".to_owned();
-            let mut recorded =
-                Recorded { model, spurious: true, count_arcs: false, count_senders: false, one_by_one: true, schedule };
-            for (count_arcs, count_senders) in [(false, false), (true, false), (false, true), (true, true)] {
-                recorded = Recorded { count_arcs, count_senders, ..recorded };
+            let (spurious, count_arcs, count_senders, one_by_one, cut) = (true, false, false, true, None);
+            let mut recorded = Recorded { model, spurious, count_arcs, count_senders, one_by_one, cut, schedule };
+            let race = Some(ViolationKind::DataRace);
+            for (count_arcs, count_senders, cut) in
+                [(false, false, None), (true, false, race), (false, true, None), (true, true, race)]
+            {
+                recorded = Recorded { count_arcs, count_senders, cut, ..recorded };
                 assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
             }
         }
@@ -175,8 +188,8 @@ mod tests {
     #[test]
     fn an_execution_without_steps_can_be_written() {
         let (model, schedule) = ("m".to_owned(), Schedule::default());
-        let recorded =
-            Recorded { model, spurious: false, count_arcs: true, count_senders: false, one_by_one: false, schedule };
+        let (spurious, count_arcs, count_senders, one_by_one, cut) = (false, true, false, false, None);
+        let recorded = Recorded { model, spurious, count_arcs, count_senders, one_by_one, cut, schedule };
         assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
     }
 

@@ -3,8 +3,9 @@
 use crate::runtime;
 use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, TAKER};
 use selvedge_ir::{Order, RmwOp};
+use selvedge_machine::schedule::EventRecord;
 use selvedge_machine::verdict::Interruption;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Unsupported, Violation};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Unsupported, Violation, ViolationKind};
 use std::fmt::Write;
 
 /// An object in words.
@@ -133,6 +134,28 @@ pub(crate) fn violation(violation: &Violation) -> String {
         let _ = writeln!(text, "  at {place}{what}");
     }
     text
+}
+
+/// What is wrong with an execution that was cut off because of what its last step has to do with older ones, in words.
+pub(crate) fn cut_off(kind: Option<ViolationKind>, events: &[EventRecord]) -> String {
+    let (Some((last, older)), Some(ViolationKind::DataRace)) = (events.split_last(), kind) else {
+        return "use-after-free: an object is freed while another thread may still access it\n".to_owned();
+    };
+    let conflicts = |event: &EventRecord| match (&event.op, &last.op) {
+        (Op::Access(a), Op::Access(b)) => {
+            let writes = event.done.new.is_some() || last.done.new.is_some();
+            let both_atomic = a.order.is_atomic() && b.order.is_atomic();
+            event.thread != last.thread && a.addr == b.addr && writes && !both_atomic
+        }
+        _ => false,
+    };
+    let with: Vec<String> = (1..).zip(older).filter(|(_, e)| conflicts(e)).map(|(n, _)| format!("step {n}")).collect();
+    let with = match with.len() {
+        0 => "what another thread did to the object before others knew of it".to_owned(),
+        1 => with[0].clone(),
+        _ => format!("one of {}", with.join(", ")),
+    };
+    format!("data-race: step {} races with {with}\n", events.len())
 }
 
 /// Something that cannot be explored, in words.

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use selvedge::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use selvedge::cell::UnsafeCell;
 use selvedge::model::{Builder, Stats};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
@@ -333,3 +334,45 @@ fn what_executions_leak_that_are_given_up_is_counted() {
     assert_eq!((one.complete, one.blocked), (1, 3));
     assert!((24_000..25_000).contains(&one.leaked), "{}", one.leaked);
 }
+
+/// The compiler may leave out what makes an object that is used only after it was freed.
+#[test]
+fn what_was_never_used_before_it_was_freed_is_found() {
+    fails(&["use-after-free", "is used after the memory that it is in was freed"], || {
+        let object = Box::into_raw(Box::new(AtomicUsize::new(0)));
+        // SAFETY: it comes from a box; that it is used again is the bug.
+        unsafe {
+            drop(Box::from_raw(object));
+            (*object).load(Relaxed);
+        }
+    });
+    all_is_well();
+}
+
+#[test]
+fn a_data_race_is_told_again() {
+    let file = std::env::temp_dir().join(format!("selvedge-race-{}", std::process::id()));
+    let mut builder = Builder::new();
+    builder.checkpoint_file = Some(file.clone());
+    let [first, again] = [0, 1].map(|_| {
+        let stats = builder.explore(|| {
+            let x = Arc::new(Unchecked(UnsafeCell::new(0)));
+            let other = Arc::clone(&x);
+            // SAFETY: of course not; that is what is found.
+            let handle = thread::spawn(move || other.0.with_mut(|p| unsafe { *p = 1 }));
+            x.0.with(|p| unsafe { assert!(*p < 2) });
+            handle.join().unwrap();
+        });
+        stats.failure.expect("it is found")
+    });
+    std::fs::remove_file(&file).expect("the execution is written");
+    assert!(first.contains("data race on UnsafeCell") && !first.contains("run again:"), "{first}");
+    assert!(again.contains("data-race: step 3 races with step 2") && again.contains("which was run again"), "{again}");
+    assert!(!again.contains("forever"), "{again}");
+}
+
+struct Unchecked(UnsafeCell<u32>);
+
+// SAFETY: it is shared for the sake of the race.
+unsafe impl Sync for Unchecked {}
+unsafe impl Send for Unchecked {}

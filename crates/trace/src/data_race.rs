@@ -12,6 +12,9 @@
 //! with relaxed accesses orders nothing here. Both are the same for equivalent executions, so looking at one execution
 //! of each class finds every race.
 //!
+//! What a thread writes into an object before others know of it is no event. Whoever accesses the object later must have
+//! seen what the thread did next, or else it races with that: a pointer that was published by a relaxed store.
+//!
 //! Clocks are kept per event and computed for new events only. Each event has four of them, one behind the other in one
 //! list.
 
@@ -20,7 +23,7 @@ use crate::trace::{EventId, Trace};
 use rustc_hash::FxHashSet;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::racing::{self, Racer};
-use selvedge_machine::{Access, AccessKind, Done, Machine, Op, Sc, Violation};
+use selvedge_machine::{Access, AccessKind, Addr, Done, Machine, Memory, Op, Sc, ThreadId, Violation};
 use smallvec::SmallVec;
 
 /// What is known at an event, as a vector clock by thread number.
@@ -46,8 +49,26 @@ pub struct DataRaces {
     width: usize,
     valid: usize,
     reported: FxHashSet<(u32, u32, u32, u32)>,
-    /// New races: the older and the newer event.
-    pub found: Vec<(EventId, EventId)>,
+    /// New races.
+    pub found: Vec<Found>,
+}
+
+/// A data race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// Of an older and a newer event.
+    Pair(EventId, EventId),
+    /// Of the owner of an object, who wrote to it while it was private, and an event.
+    WithOwner(ThreadId, EventId),
+}
+
+impl Found {
+    /// The newer of the two accesses.
+    pub fn newer(self) -> EventId {
+        match self {
+            Found::Pair(_, newer) | Found::WithOwner(_, newer) => newer,
+        }
+    }
 }
 
 impl DataRaces {
@@ -57,8 +78,8 @@ impl DataRaces {
         self.valid = self.valid.min(position);
     }
 
-    /// Looks for races of the events that are new since the last call.
-    pub fn find(&mut self, trace: &Trace) {
+    /// Looks for races of the events that are new since the last call. The memory is that of the end of the execution.
+    pub fn find(&mut self, trace: &Trace, memory: &Memory) {
         if self.width != trace.width {
             self.width = trace.width;
             self.valid = 0;
@@ -69,6 +90,7 @@ impl DataRaces {
             self.synchronise(trace, e);
             self.valid += 1;
             self.check(trace, e);
+            self.check_owner(trace, e, memory);
         }
     }
 
@@ -176,6 +198,48 @@ impl DataRaces {
         }
     }
 
+    fn check_owner(&mut self, trace: &Trace, e: EventId, memory: &Memory) {
+        let event = trace.event(e);
+        if !event.performed {
+            return;
+        }
+        let addresses = trace.accesses(e).map(|(access, _)| access.addr);
+        let freed = if let Op::Free { addr, .. } = event.op { Some(addr) } else { None };
+        for addr in addresses.chain(freed) {
+            let Some(owner) = self.unseen_owner(trace, e, addr, memory) else { continue };
+            let thread = event.action.thread.index() as u32;
+            if self.reported.insert((owner.index() as u32, u32::MAX, thread, event.index)) {
+                self.found.push(Found::WithOwner(owner, e));
+            }
+        }
+    }
+
+    /// The thread whose private writes to an object do not happen before an access to it. Objects know the step in
+    /// which they were last written privately, from 1 (`Sc::step`).
+    fn unseen_owner(&self, trace: &Trace, e: EventId, addr: Addr, memory: &Memory) -> Option<ThreadId> {
+        let owner = Memory::owner_of(addr).filter(|&owner| owner != trace.event(e).action.thread)?;
+        let step = memory.object(memory.find(addr)?).touched as usize;
+        // What was touched later is another object, which came to lie there when the one that was accessed had ended.
+        if step == 0 || step > e.index() {
+            return None;
+        }
+        let own = trace.events()[..step].iter().rev().find(|event| event.action.thread == owner);
+        let done = own.map_or(0, |event| event.index);
+        let ended = || {
+            let last = trace.last_of(owner).map_or(0, |last| trace.event(last).index) == done;
+            let mut older = (0..e.index()).map(EventId::new);
+            let join = Op::Join { thread: owner };
+            last && older.any(|j| trace.event(j).op == join && self.happens_before(trace, j, e))
+        };
+        let seen = self.clocks[self.at(e, Part::Clock) + owner.index()];
+        (seen <= done && !ended()).then_some(owner)
+    }
+
+    fn happens_before(&self, trace: &Trace, f: EventId, e: EventId) -> bool {
+        let older = trace.event(f);
+        self.clocks[self.at(e, Part::Clock) + older.action.thread.index()] >= older.index
+    }
+
     #[inline]
     fn check_pair(&mut self, trace: &Trace, f: EventId, e: EventId) {
         let (older, newer) = (trace.event(f), trace.event(e));
@@ -184,7 +248,7 @@ impl DataRaces {
             let key = |event: &crate::trace::Event| (event.action.thread.index() as u32, event.index);
             let ((a, b), (c, d)) = (key(older), key(newer));
             if self.reported.insert((a, b, c, d)) {
-                self.found.push((f, e));
+                self.found.push(Found::Pair(f, e));
             }
         }
     }
@@ -231,9 +295,26 @@ fn newest_writes(trace: &Trace, e: EventId, access: &Access) -> SmallVec<[EventI
     sources
 }
 
-/// The violation that a data race is. Goes back to each of the two accesses to see where it stands in the source, and
+/// The violation that a data race is. Goes back to each of its accesses to see where it stands in the source, and
 /// returns to where it was.
-pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventId) -> Violation {
+pub fn describe<M: Machine>(sc: &mut Sc<M>, trace: &Trace, race: Found) -> Violation {
+    match race {
+        Found::Pair(e, f) => describe_pair(sc, trace, e, f),
+        Found::WithOwner(owner, e) => describe_with_owner(sc, trace, owner, e),
+    }
+}
+
+fn describe_with_owner<M: Machine>(sc: &mut Sc<M>, trace: &Trace, owner: ThreadId, e: EventId) -> Violation {
+    while sc.depth() > e.index() {
+        sc.undo();
+    }
+    let access = Racer::pending(&sc.machine, trace.event(e).action.thread, verb(trace, e));
+    let owner = sc.machine.thread_name(owner);
+    advance(sc, trace, trace.len());
+    racing::race_with_owner(&access, &owner)
+}
+
+fn describe_pair<M: Machine>(sc: &mut Sc<M>, trace: &Trace, e: EventId, f: EventId) -> Violation {
     while sc.depth() > e.index() {
         sc.undo();
     }

@@ -311,14 +311,14 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     }
 
     fn find_data_race(&mut self) -> Result<(), Over> {
-        if !self.session.limits.data_races || !self.trace.has_plain_accesses() {
+        if !self.session.limits.data_races || !self.trace.may_have_races() {
             return Ok(());
         }
-        self.data_races.find(&self.trace);
-        for (e, f) in std::mem::take(&mut self.data_races.found) {
-            let violation = crate::data_race::describe(self.sc, &self.trace, e, f);
+        self.data_races.find(&self.trace, self.sc.machine.memory());
+        for race in std::mem::take(&mut self.data_races.found) {
+            let violation = crate::data_race::describe(self.sc, &self.trace, race);
             // What comes behind the second access has nothing to do with it.
-            let steps = self.trace.events()[..=f.index()].iter().map(|e| (e.action.thread, e.action.choice));
+            let steps = self.trace.events()[..=race.newer().index()].iter().map(|e| (e.action.thread, e.action.choice));
             let sc = &*self.sc;
             self.session.violated(violation, || Schedule::record(&sc.machine, steps))?;
         }

@@ -20,7 +20,7 @@ use crate::byte_range::Range;
 use crate::lazy_order::Known;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, entity};
-use selvedge_machine::{Access, Done, Op, ThreadId};
+use selvedge_machine::{Access, Done, Memory, Op, ThreadId};
 
 entity! {
     /// An event of the present execution, by its position in it.
@@ -81,9 +81,11 @@ impl Event {
         }
     }
 
-    fn is_plain(&self) -> bool {
+    /// Whether it may be in a data race: it is plain, or accesses what another thread has initialised.
+    fn may_race(&self) -> bool {
+        let foreign = |addr| Memory::owner_of(addr).is_some_and(|owner| owner != self.action.thread);
         match &self.op {
-            Op::Access(access) => !access.order.is_atomic(),
+            Op::Access(access) => !access.order.is_atomic() || foreign(access.addr),
             op => matches!(op, Op::AtomicBegin | Op::Free { .. }),
         }
     }
@@ -114,8 +116,8 @@ pub struct Trace {
     pub(crate) races: Vec<Race>,
     /// The accesses of all atomic sections of the execution.
     section_accesses: Vec<(Access, Done)>,
-    /// How many events are plain accesses, or may race like them.
-    plain: usize,
+    /// How many events may be in a data race.
+    may_race: usize,
     /// How many events have alternatives.
     choices: usize,
     /// How many events met bytes that were never written.
@@ -160,9 +162,10 @@ impl Trace {
         &self.races
     }
 
-    /// Whether some event is a plain access, a `free` or an atomic section, so that there could be a data race.
-    pub fn has_plain_accesses(&self) -> bool {
-        self.plain > 0
+    /// Whether some event is a plain access, one to an object of another thread, a `free` or an atomic section, so that
+    /// there could be a data race.
+    pub fn may_have_races(&self) -> bool {
+        self.may_race > 0
     }
 
     /// The accesses of an event that read what other events wrote.
@@ -319,7 +322,7 @@ impl Trace {
             performed: true,
             uninitialised: false,
         };
-        self.plain += usize::from(event.is_plain());
+        self.may_race += usize::from(event.may_race());
         self.choices += usize::from(event.has_alternatives());
         self.find_conflicts(&event, id);
         self.link(&mut event, id);
@@ -527,7 +530,7 @@ impl Trace {
         self.races.truncate(event.races as usize);
         self.known.taken_back(self.events.len());
         self.section_accesses.truncate(event.section as usize);
-        self.plain -= usize::from(event.is_plain());
+        self.may_race -= usize::from(event.may_race());
         self.choices -= usize::from(event.has_alternatives());
         self.uninitialised -= usize::from(event.uninitialised);
         if event.links[0].0 == NONE {

@@ -4,6 +4,7 @@ use super::{Explorer, Go, Todo};
 use crate::ending;
 use crate::event::{Event, EventId, Kind};
 use crate::models::Model;
+use crate::race;
 use selvedge_ir::EntityRef;
 use selvedge_machine::session::Over;
 use selvedge_machine::{Addr, Machine, Op, Stop, ThreadId, Unsupported};
@@ -60,7 +61,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         Ok(Go::On)
     }
 
-    /// Ends the life of an object: whatever accessed it must happen before that.
+    /// Ends the life of an object: whatever accessed it must happen before that, and so must what its owner did to it before
+    /// others knew of it.
     fn free(&mut self, thread: ThreadId, addr: Addr) -> Result<Go, Over> {
         let memory = self.runner.machine.memory();
         let Some(id) = memory.find(addr).filter(|&id| memory.object(id).alive) else {
@@ -78,8 +80,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let event = graph.event(x);
             event.is_access() && !event.phantom && within(places[event.loc.index()]) && !graph.hb(x, e)
         });
-        if let Some(other) = unordered {
-            let stop = ending::race_with_free(&mut self.runner, graph, other, e);
+        let stop = if let Some(other) = unordered {
+            Some(ending::race_with_free(&mut self.runner, graph, other, e))
+        } else {
+            let owner = race::race_with_owner(graph, e, addr, self.runner.machine.memory());
+            let owner = owner.filter(|_| self.options.limits.data_races);
+            owner.map(|owner| ending::race_with_owner(&mut self.runner, graph, owner, e))
+        };
+        if let Some(stop) = stop {
             graph.cut(e.index());
             self.runner.forget_from(graph.executed.len());
             return self.halt(thread, stop);

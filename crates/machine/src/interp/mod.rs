@@ -196,6 +196,11 @@ impl Machine for Interpreter {
     }
 
     #[inline]
+    fn can_be_joined(&self, thread: ThreadId) -> bool {
+        self.status(thread) == Status::Finished && !self.threads[thread.index()].head.exiting
+    }
+
+    #[inline]
     fn pending(&self, thread: ThreadId) -> &Op {
         &self.threads[thread.index()].head.pending
     }

@@ -439,7 +439,10 @@ impl Interpreter {
 
     fn exit_process(&mut self, id: ThreadId, status: i32) {
         self.undo.process.exit = Some(status);
-        self.threads[id.index()].head.status = Status::Finished;
+        let head = &mut self.threads[id.index()].head;
+        head.status = Status::Finished;
+        // Nobody lives to join it.
+        head.exiting = true;
     }
 
     #[inline]

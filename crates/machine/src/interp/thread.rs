@@ -49,7 +49,8 @@ pub struct Head {
     pub result: u64,
     /// How often it has changed something besides its registers.
     pub effects: u64,
-    /// Whether it has called `pthread_exit` and only its stack objects are left.
+    /// Whether it has called `pthread_exit` and only its stack objects are left; or, if it has finished, whether the whole
+    /// process ended with it.
     pub exiting: bool,
     /// Whether it is blocked because an iteration of a loop changes nothing.
     pub spins: bool,

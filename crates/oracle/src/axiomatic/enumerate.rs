@@ -211,7 +211,7 @@ impl Search<'_> {
         let ready = self.machine.status(thread) == Status::Ready && self.graph.blocked(thread).is_none();
         ready
             && match self.machine.pending(thread) {
-                Op::Join { thread: target } => self.machine.status(*target) == Status::Finished,
+                Op::Join { thread: target } => self.machine.can_be_joined(*target),
                 _ => true,
             }
     }

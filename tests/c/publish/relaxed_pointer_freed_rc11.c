@@ -1,0 +1,36 @@
+// RUN: check --model rc11
+// EXPECT: violation data-race
+// EXPECT: message free by user
+// Who frees a node must have seen that it was initialised.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct node {
+    int value;
+};
+
+static struct node *_Atomic shared;
+
+static void *maker(void *arg) {
+    struct node *node = malloc(sizeof *node);
+    node->value = 1;
+    atomic_store_explicit(&shared, node, memory_order_relaxed);
+    return arg;
+}
+
+static void *user(void *arg) {
+    struct node *node = atomic_load_explicit(&shared, memory_order_acquire);
+    if (node)
+        free(node); // HERE
+    return arg;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, maker, 0);
+    pthread_create(&b, 0, user, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}
