@@ -42,7 +42,8 @@
 //! Often something is left on the stack that does not matter: what the exchange has found, in a place that nobody looks at
 //! again. So there is a second way to show that nothing is left that matters. If the exchange then succeeds, the thread comes
 //! to the same operation in the same state as without the attempt that has failed; and if *two* attempts fail, what is left
-//! is what is left after one of them. Then that is so after any number of them, by induction.
+//! is what is left after one of them, and the second comes to the exchange in a state in which it could have come there
+//! without the first. (If not, three are tried out, and so on.) Then that is so after any number of them, by induction.
 //!
 //! All attempts that could fail are looked at. Writes of the location are ordered by program order and reads-from (the
 //! engine insists on it), so an execution in which the load reads u, or in which a loop that has gone back reads u, has v
@@ -247,6 +248,15 @@ impl Retries {
         let Some(known) = self.loads.get(&Spot(load)) else { return Vec::new() };
         let exchanges = known.way.iter().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
         exchanges.filter(|(_, exchange)| exchange.load == load).collect()
+    }
+
+    /// The loops whose attempts are taken together, by where their exchanges are.
+    pub fn live(&self) -> Vec<(At, Exchange)> {
+        let speculates = |exchange: &Exchange| {
+            self.loads.get(&Spot(exchange.load)).is_some_and(|load| load.speculates != Speculates::Never)
+        };
+        let exchanges = self.exchanges.keys().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
+        exchanges.filter(|(_, exchange)| speculates(exchange)).collect()
     }
 
     /// Whether it was tried out what an exchange does that fails.
