@@ -32,7 +32,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes that a read may read from an older write, if something can follow.
     pub(super) fn plan_source(&mut self, read: EventId, request: &Request, write: EventId) {
         let follows = self.follows(read, request, write);
-        if matches!(follows, Follows::Nothing) || self.leads_nowhere(read, write) {
+        if matches!(follows, Follows::Nothing) || self.would_lead_nowhere(read, write) {
             return;
         }
         let entry = match follows {

@@ -139,6 +139,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 if self.graph().event(e).rf != write {
                     self.frame().graph.set_rf(e, write);
                 }
+                if self.leads_nowhere() {
+                    break;
+                }
                 self.value_has_changed(e, request);
                 return self.has_read(e, request);
             }
