@@ -249,6 +249,15 @@ impl Retries {
         exchanges.filter(|(_, exchange)| exchange.load == load).collect()
     }
 
+    /// The loops whose attempts are taken together, by where their exchanges are.
+    pub fn live(&self) -> Vec<(At, Exchange)> {
+        let speculates = |exchange: &Exchange| {
+            self.loads.get(&Spot(exchange.load)).is_some_and(|load| load.speculates != Speculates::Never)
+        };
+        let exchanges = self.exchanges.keys().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
+        exchanges.filter(|(_, exchange)| speculates(exchange)).collect()
+    }
+
     /// Whether it was tried out what an exchange does that fails.
     pub fn is_foreseen(&self, at: At) -> bool {
         self.foreseen.contains(&Spot(at))

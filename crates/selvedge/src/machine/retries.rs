@@ -119,7 +119,11 @@ impl RustMachine {
                 let open = shared.per_thread(thread).open.take();
                 shared.retries.ends(open)
             });
-            return if unexpected { self.starts_again(thread) } else { self.look_at_leaving(thread, made, at) };
+            if unexpected {
+                return self.starts_again(thread);
+            }
+            self.look_at_leaving(thread, made, at)?;
+            return self.look_at_passing(thread, made);
         }
         if state.status != Status::Ready {
             return Ok(());
@@ -130,14 +134,16 @@ impl RustMachine {
         let stands = matches!(self.states[thread.index()].op, Op::Access(access) if access.confirms);
         if !stands {
             self.look_at_leaving(thread, made, at)?;
+            self.look_at_passing(thread, made)?;
             return if self.foresees(thread) { self.starts_again(thread) } else { Ok(()) };
         }
         let State { op, at: Some(at), .. } = self.states[thread.index()] else { return Ok(()) };
         let Some(exchange) = runtime::shared(|shared| shared.retries.exchange(at)) else { return Ok(()) };
         match self.attempt_of(thread, (at, exchange), Some((op, at)), false) {
-            Some(attempt) => self.look_at_attempts(&attempt),
-            None => self.gives_up(thread, at),
+            Some(attempt) => self.look_at_attempts(&attempt)?,
+            None => return self.gives_up(thread, at),
         }
+        self.look_at_passing(thread, made)
     }
 
     /// An attempt that fails leaves a trace; or what it would do cannot be tried out, since the thread has done something on the

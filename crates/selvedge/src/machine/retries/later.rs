@@ -5,6 +5,12 @@
 //! with has found such a value, the attempts that could have failed before are tried out as well: the thread must come to the
 //! same operation, or end, in the same state.
 //!
+//! **Passing by.** A thread may also leave where a new attempt would begin before its load (`loop { if closed.load(..) { break }
+//! .. }`), or come from there to the exchange of another loop. What an attempt that has failed has left may then be seen, though
+//! every attempt that is made overwrites it on its way to the exchange. So when a thread has come by the place where attempts
+//! begin, and then comes to something that others may notice, or to its end, attempts that could have failed before are
+//! tried out in the same way.
+//!
 //! **Writing.** An attempt that fails may load a word that the one which was made does not load: which words these are depends
 //! on what it has found. What others write to such a word *later* it could have found as well, if it had failed later; and
 //! since nobody in the execution has read the word, the engine has no read to revisit. So the attempt is looked at again
@@ -14,11 +20,12 @@
 
 use super::{Attempt, RustMachine};
 use crate::machine::past::{self, Past, Written};
+use crate::retry::Exchange;
 use crate::runtime::{self, At};
 use crate::virtual_address::may_be_virtual;
 use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Status, Stop, ThreadId};
 use std::hash::{Hash, Hasher};
 
 impl RustMachine {
@@ -38,6 +45,44 @@ impl RustMachine {
             }
         }
         Ok(())
+    }
+
+    /// A thread has made a step, and stands at something or has ended: if others may notice that, then it has left all loops
+    /// that it could have begun an attempt of, but the one whose exchange it stands at.
+    pub(super) fn look_at_passing(&mut self, thread: ThreadId, made: &Op) -> Result<(), Stop> {
+        let state = &self.states[thread.index()];
+        let is_ready = state.status == Status::Ready;
+        if !self.leaves_no_trace(thread, made) || is_ready && self.leaves_no_trace(thread, &state.op) {
+            return Ok(());
+        }
+        let (op, at) = (state.op, state.at);
+        let confirmed = at.filter(|_| is_ready && matches!(op, Op::Access(access) if access.confirms));
+        let stands = self.stands_at(thread).and(at.map(|at| (op, at)));
+        for (at, exchange) in runtime::shared(|shared| shared.retries.live()) {
+            if confirmed != Some(at)
+                && let Some(start) = self.passes_by(thread, exchange, confirmed.is_some())
+            {
+                let steps = self.steps[start..self.made].iter().filter(|step| step.thread == thread).copied().collect();
+                let made = self.made;
+                self.look_at_attempts(&Attempt { thread, exchange, at, stands, leaves: true, start, made, steps })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The step with which a thread could have begun an attempt that it has not made. If it has come to the load, that is
+    /// looked at there (`look_at_leaving`), unless the exchange of another loop has confirmed it.
+    fn passes_by(&self, thread: ThreadId, exchange: Exchange, confirmed: bool) -> Option<usize> {
+        let own = self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread);
+        for (n, step) in own.take_while(|(_, step)| self.leaves_no_trace(thread, &step.op)) {
+            if step.at == Some(exchange.load) && !confirmed {
+                return None;
+            }
+            if step.at == Some(exchange.first()) {
+                return Some(n);
+            }
+        }
+        None
     }
 
     /// Somebody has made a step: if it has written what an attempt that has failed could have loaded, such attempts are looked
