@@ -38,6 +38,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/alloc.rs", "functions that are unsafe in `std`"),
     ("crates/selvedge/src/blocks.rs", "an allocator"),
     ("crates/selvedge/src/content.rs", "copies the bytes of what is in statics"),
+    ("crates/selvedge/src/watch.rs", "a place in the source that another thread reads"),
     ("crates/selvedge/src/hint.rs", "a function that is unsafe in `std`"),
     ("crates/selvedge/src/lazy_static.rs", "references to what is in a table that grows"),
     ("crates/selvedge/src/overflow.rs", "a signal handler"),

@@ -12,6 +12,7 @@
 
 use crate::overflow::{self, Ended, Guarded};
 use crate::runtime::{self, Here, Pending, Yielded};
+use crate::watch;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_ir::EntityRef;
@@ -348,6 +349,7 @@ impl Pool {
 
     /// Runs a thread until it suspends itself or ends.
     pub fn resume(&mut self, strand: &mut Strand, outcome: Outcome) -> Came {
+        watch::goes_on(strand.here.thread, strand.pending().map(|pending| pending.at));
         let coroutine = strand.coroutine.as_mut().expect("only threads that have not ended are resumed");
         let marker = 0u8;
         let here = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
@@ -361,6 +363,7 @@ impl Pool {
         overflow::guard(&raw const strand.guarded);
         let result = coroutine.resume(outcome);
         overflow::guard(std::ptr::null());
+        watch::is_back();
         if strand.here.yielder.is_null() {
             strand.here = runtime::here().unwrap_or(strand.here);
         }

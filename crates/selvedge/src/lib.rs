@@ -25,6 +25,7 @@
 //! | `spin.rs`, `rounds.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
+//! | `watch.rs` | threads that run on and on without an operation |
 //! | `replay.rs` | an execution, written down so that it can be run again |
 //! | `report.rs`, `table.rs`, `progress.rs` | what went wrong, in words; how far it is |
 //!
@@ -67,6 +68,7 @@ mod thread_local;
 mod threads;
 mod update;
 mod virtual_address;
+mod watch;
 
 /// Processes that pass messages.
 #[doc(inline)]

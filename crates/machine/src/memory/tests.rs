@@ -1,3 +1,5 @@
+//! What objects keep, and going back.
+
 use super::*;
 
 fn t(n: usize) -> ThreadId {
