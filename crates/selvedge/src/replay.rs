@@ -17,10 +17,12 @@ use std::fmt::Write;
 pub(crate) struct Recorded {
     /// Where the model is.
     pub model: String,
-    /// Whether exchanges fail and waits end for no reason, and whether every `Arc`, and senders of channels, are counted.
+    /// Whether exchanges fail and waits end for no reason, and whether every `Arc`, and senders of channels, are counted;
+    /// of these, whether several threads send to the same.
     pub spurious: bool,
     pub count_arcs: bool,
     pub count_senders: bool,
+    pub many_senders: bool,
     /// Whether attempts of `fetch_update` are made one by one.
     pub one_by_one: bool,
     /// What it ends with, if no step is wrong by itself: a data race, or the use of an object that may be freed.
@@ -39,10 +41,10 @@ pub(crate) fn model_at(at: At) -> String {
 impl Recorded {
     /// An execution of a model that was run with this, and what is wrong with it.
     pub fn new(at: At, config: Config, kind: ViolationKind, schedule: Schedule) -> Recorded {
-        let Config { spurious, count_arcs, count_senders, updates, .. } = config;
+        let Config { spurious, count_arcs, count_senders, many_senders, updates, .. } = config;
         let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
         let cut = CUT.map(|(kind, _)| kind).into_iter().find(|&cut| cut == kind);
-        Recorded { model, spurious, count_arcs, count_senders, one_by_one, cut, schedule }
+        Recorded { model, spurious, count_arcs, count_senders, many_senders, one_by_one, cut, schedule }
     }
 
     /// As text.
@@ -53,7 +55,9 @@ impl Recorded {
         let counts = match (self.count_arcs, self.count_senders) {
             (false, false) => '-',
             (true, false) => 'c',
+            (false, true) if self.many_senders => 'm',
             (false, true) => 'n',
+            (true, true) if self.many_senders => 'd',
             (true, true) => 'b',
         };
         let cut = CUT.into_iter().find(|&(kind, _)| self.cut == Some(kind)).map(|(_, name)| name);
@@ -106,8 +110,9 @@ impl Recorded {
         Some(Recorded {
             model: model.to_owned(),
             spurious: flags.contains('s'),
-            count_arcs: flags.contains(['c', 'b']),
-            count_senders: flags.contains(['n', 'b']),
+            count_arcs: flags.contains(['c', 'b', 'd']),
+            count_senders: flags.contains(['n', 'b', 'm', 'd']),
+            many_senders: flags.contains(['m', 'd']),
             one_by_one: flags.contains('u'),
             cut: CUT.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
             schedule: Schedule { threads, steps: made, links: weak },
@@ -173,13 +178,23 @@ mod tests {
             let threads = vec![vec![], vec![0], vec![0, 2]];
             let schedule = Schedule { threads, steps: steps.clone(), links };
             let model = "tests/a;b.rs:3:4".to_owned();
-            let (spurious, count_arcs, count_senders, one_by_one, cut) = (true, false, false, true, None);
-            let mut recorded = Recorded { model, spurious, count_arcs, count_senders, one_by_one, cut, schedule };
-            let race = Some(ViolationKind::DataRace);
-            for (count_arcs, count_senders, cut) in
-                [(false, false, None), (true, false, race), (false, true, None), (true, true, race)]
+            let mut recorded = Recorded {
+                model,
+                spurious: true,
+                count_arcs: false,
+                count_senders: false,
+                many_senders: false,
+                one_by_one: true,
+                cut: None,
+                schedule,
+            };
+            let counts = [(false, false), (false, true), (true, true)];
+            let cuts = [None, Some(ViolationKind::DataRace)];
+            for (count_arcs, (many_senders, count_senders)) in
+                [false, true].into_iter().flat_map(|arcs| counts.map(|counts| (arcs, counts)))
             {
-                recorded = Recorded { count_arcs, count_senders, cut, ..recorded };
+                let cut = cuts[usize::from(count_arcs)];
+                recorded = Recorded { count_arcs, count_senders, many_senders, cut, ..recorded };
                 assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
             }
         }
@@ -188,8 +203,16 @@ mod tests {
     #[test]
     fn an_execution_without_steps_can_be_written() {
         let (model, schedule) = ("m".to_owned(), Schedule::default());
-        let (spurious, count_arcs, count_senders, one_by_one, cut) = (false, true, false, false, None);
-        let recorded = Recorded { model, spurious, count_arcs, count_senders, one_by_one, cut, schedule };
+        let recorded = Recorded {
+            model,
+            spurious: false,
+            count_arcs: true,
+            count_senders: false,
+            many_senders: false,
+            one_by_one: false,
+            cut: None,
+            schedule,
+        };
         assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
     }
 
