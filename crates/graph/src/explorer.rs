@@ -43,7 +43,7 @@ use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
 use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
 use std::marker::PhantomData;
-pub(crate) use ways::{AllWays, Ways};
+pub(crate) use ways::{Hope, Ways};
 
 mod composite;
 mod crew;

@@ -21,7 +21,7 @@
 //! with other numbers refuses it. Then the exploration starts again with one worker, and says so.
 
 use crate::event::LocId;
-use crate::explorer::{AllWays, Attempts, Explorer, Frame, Habits, Place};
+use crate::explorer::{Attempts, Explorer, Frame, Habits, Hope, Place};
 use crate::joint::{Joint, Rest};
 use crate::models::{self, Model};
 use crate::rank::Rank;
@@ -47,7 +47,7 @@ pub(crate) struct Parcel {
     /// Sets of locations that waiting turns of the graph refer to.
     pub footprints: Vec<Vec<LocId>>,
     /// How news comes to the attempts that were put off, from the oldest on, if that is known.
-    pub ways: Vec<Option<AllWays>>,
+    pub hopes: Vec<Option<Arc<Hope>>>,
     /// The turns that it is part of what follows from, oldest first.
     pub turns: Vec<Arc<Joint>>,
     /// If it is the rest of a turn: which one.

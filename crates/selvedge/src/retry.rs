@@ -42,7 +42,8 @@
 //! Often something is left on the stack that does not matter: what the exchange has found, in a place that nobody looks at
 //! again. So there is a second way to show that nothing is left that matters. If the exchange then succeeds, the thread comes
 //! to the same operation in the same state as without the attempt that has failed; and if *two* attempts fail, what is left
-//! is what is left after one of them. Then that is so after any number of them, by induction.
+//! is what is left after one of them, and the second comes to the exchange in a state in which it could have come there
+//! without the first. (If not, three are tried out, and so on.) Then that is so after any number of them, by induction.
 //!
 //! All attempts that could fail are looked at. Writes of the location are ordered by program order and reads-from (the
 //! engine insists on it), so an execution in which the load reads u, or in which a loop that has gone back reads u, has v

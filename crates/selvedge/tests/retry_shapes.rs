@@ -1280,3 +1280,101 @@ fn loops_that_are_left_before_the_load() {
     };
     all_ways("a flag before, in a thread", body, &[&[0, 100, 1], &[0, 1100, 1], &[1, 1100, 0]]);
 }
+
+/// An attempt that fails looks at a word that the one which is made does not look at, and that is written when all else is
+/// done.
+#[test]
+fn words_that_only_attempts_that_fail_look_at() {
+    #[inline(never)]
+    fn attempt(w: &Words, seen: &Cell<usize>) -> usize {
+        let old = w[0].load(Acquire);
+        let other = if old == 0 { w[1].load(Acquire) } else { 0 };
+        if exchange(&w[0], old, old + 1) {
+            return old;
+        }
+        if other == 1 {
+            seen.set(seen.get() + 1);
+        }
+        99
+    }
+    fn run(w: &Words) -> usize {
+        let seen = Box::new(Cell::new(0));
+        loop {
+            let old = attempt(w, &seen);
+            if old != 99 {
+                return old + 10 * seen.get();
+            }
+        }
+    }
+    #[inline(never)]
+    fn count(w: &Words) -> usize {
+        loop {
+            let old = w[0].load(Acquire);
+            if exchange(&w[0], old, old + 1) {
+                return old;
+            }
+        }
+    }
+    fn write(w: &Words) -> usize {
+        w[1].store(1, Release);
+        0
+    }
+    let bodies: [(&str, Body); 6] = [
+        ("0 1 2", || together(words(), [run, count, write])),
+        ("0 2 1", || together(words(), [run, write, count])),
+        ("1 0 2", || together(words(), [count, run, write])),
+        ("1 2 0", || together(words(), [write, run, count])),
+        ("2 0 1", || together(words(), [count, write, run])),
+        ("2 1 0", || together(words(), [write, count, run])),
+    ];
+    for (name, body) in bodies {
+        let (found, _) = explore(body, MemoryModel::Rc11, Engine::Graph, false);
+        assert!(found.iter().any(|outcome| outcome.contains(&11)), "{name}: {found:?}");
+        all_ways(name, body, &[]);
+    }
+    // The word is written twice, and it is the second time that matters.
+    let body: Body = || {
+        together(
+            words(),
+            [run, count, |w| {
+                w[1].store(2, Release);
+                w[1].store(1, Release);
+                0
+            }],
+        )
+    };
+    all_ways("twice", body, &[&[11, 0, 0], &[1, 0, 0]]);
+}
+
+/// Only if two attempts have failed something is left, and the loop may be left then.
+#[test]
+fn two_attempts_that_fail_before_the_loop_is_left() {
+    #[inline(never)]
+    fn failed(fails: &mut usize) {
+        *fails = if *fails == 0 { 1 } else { 2 };
+        thread::yield_now();
+    }
+    let body: Body = || {
+        together(
+            words(),
+            [
+                |w| w[0].compare_exchange(0, 1, AcqRel, Relaxed).unwrap_or(9),
+                |w| {
+                    let mut fails = 0;
+                    loop {
+                        let old = w[0].load(SeqCst);
+                        if old == 2 {
+                            return 10 + fails / 2;
+                        }
+                        match w[0].compare_exchange(old, 1 - old.min(1), Relaxed, SeqCst) {
+                            Ok(_) => return old + fails / 2,
+                            Err(_) => failed(&mut fails),
+                        }
+                    }
+                },
+                |w| w[0].fetch_add(1, Release),
+            ],
+        )
+    };
+    all_ways("two", body, &[&[0, 11, 1]]);
+}

@@ -436,7 +436,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let graphs = || frames.iter().flat_map(|frame| frame.graph.ids().map(|e| frame.graph.event(e)));
         let in_use = || graphs().filter(|event| event.kind == Kind::Turn).map(|event| event.co).collect();
         let ways = match turn {
-            Turn::Later => self.composites.put_off.number(&open.ways, &open.footprint, in_use),
+            Turn::Later => self.composites.put_off.number(open.ways.to(&open.footprint, &self.runner.places), in_use),
             _ => 0,
         };
         let numbers = (self.composites.number(open.footprint), self.composites.number(path));

@@ -181,7 +181,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     fn parcel(&mut self, frame: usize, entry: Todo, (around, rest): (usize, Option<Rest>), rank: Rank) -> Parcel {
         let mut graph = self.frames[frame].graph.clone();
         // Attempts that were put off, from the oldest on.
-        let ways = graph.put_off().map(|&mut number| self.composites.put_off.get(number)).collect();
+        let hopes = graph.put_off().map(|&mut number| self.composites.put_off.get(number)).collect();
         let hold = |open: &mut Open| open.joint.get_or_insert_with(crate::joint::Joint::held_by_one).hold();
         let turns = self.composites.turns[..around].iter_mut().map(hold).collect();
         let machine = &self.runner.machine;
@@ -191,7 +191,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
             habits: self.habits.clone(),
             threads: (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect(),
             footprints: self.composites.footprints().to_vec(),
-            ways,
+            hopes,
             turns,
             rest,
             rank: rank.given(),
@@ -200,7 +200,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
 
     /// Takes work on; false if its threads have other numbers here.
     pub(crate) fn adopt(&mut self, parcel: Parcel) -> bool {
-        let Parcel { mut frame, places, habits, threads, footprints, ways, turns, rest, rank } = parcel;
+        let Parcel { mut frame, places, habits, threads, footprints, hopes, turns, rest, rank } = parcel;
         if !same_threads(&mut self.runner.machine, &threads) {
             return false;
         }
@@ -225,8 +225,8 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let footprints = footprints.iter().map(|set| set.iter().map(|loc| names[loc.index()]).collect());
         let numbers: Vec<u64> = footprints.map(|set| self.composites.number(set)).collect();
         frame.graph.renumber_turns(&numbers);
-        for (number, ways) in frame.graph.put_off().zip(ways) {
-            *number = ways.map_or(0, |ways| self.composites.put_off.adopt(ways));
+        for (number, hope) in frame.graph.put_off().zip(hopes) {
+            *number = hope.map_or(0, |hope| self.composites.put_off.adopt(hope));
         }
         self.composites.turns.extend(turns.into_iter().map(|joint| Open { joint: Some(joint), ..Open::default() }));
         if let Some(Rest { joint, path }) = rest {

@@ -139,10 +139,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 if self.graph().event(e).rf != write {
                     self.frame().graph.set_rf(e, write);
                 }
+                if self.leads_nowhere() {
+                    break;
+                }
                 self.value_has_changed(e, request);
                 return self.has_read(e, request);
             }
-            if !self.is_in_vain(e, request, write) && !self.leads_nowhere(e, write) {
+            if !self.is_in_vain(e, request, write) && !self.would_lead_nowhere(e, write) {
                 self.frame().todo.push(Todo::Source { read: e, write, older: None });
             }
         }

@@ -13,37 +13,58 @@
 //! last, by extensibility, and then `f`. That is a consistent graph in which `A` reads its coherence-last values of `G`, so
 //! what extends it was explored in the branch in which `A` reads, and `f` was seen.
 //!
-//! That is the reason why `A` is not put off if no way is known. It says more about the branch in which `A` waits, as long as
-//! nothing that it looks at is written there:
+//! That is the reason why `A` is not put off if no way is known. With any write in place of `f` the same argument shows that
+//! until the news comes, nobody writes a location that nobody was seen to write. All this says more about the branch in which
+//! `A` waits, as long as nothing that it looks at is written there. What is older than the turn of `A` stays as it is:
+//! to revisit it would delete the turn, which is not maximal before the news has come ([`backward`](crate::backward)). Of a
+//! read since then, one of these is known ([`Stays`]):
 //!
-//! - *A read that does not read the coherence-last write* is part of every execution that is explored from there: it is
-//!   never revisited or deleted, because it is not maximal, and what it depends on is not, because it would be deleted
-//!   then ([`backward`](crate::backward)); nor is the turn of `A`, which is not maximal before the news has come. If it, or
-//!   what its thread has read since `A` took its turn, contradicts all ways, nothing comes of it ([`Explorer::leads_nowhere`]).
-//! - *A read that reads the coherence-last write when it is added, or that is revisited,* is explored even if that contradicts
-//!   all ways: it may be revisited again, or be deleted by the revisit of an older read, and where the write that has
-//!   revisited it stands in coherence order is not settled yet. That leaves some executions in vain.
-//! - *A thread that would read too early* is left to last: if all ways that agree with the graph have its next read read from
-//!   something that is not there yet, others come first ([`Explorer::comes_too_early`]). `next_P` is free to choose whom it
-//!   likes, so there is nothing to prove. Otherwise the read would have to be revisited, and the graph from which that is
-//!   done would be one in which nothing comes.
+//! - *It is stale*: when it was added, there was a write behind the one that it reads from. It is never revisited or deleted,
+//!   because it is not maximal, whatever would do that; and what it depends on is not, because it would be deleted then.
+//! - *Nobody writes its location.* So it is neither revisited nor read again in place. It may be deleted, by the revisit of an
+//!   older read since the turn.
+//! - *Somebody does.* Unless it is deleted like that, it reads from what it reads from now, or from something newer than
+//!   itself that revisits it or that it is read again from in place. (If that is deleted, it waits again, for the value that
+//!   made it wait, and is part of no way.)
+//! - *Its location is read speculatively.* Then it may also be made to read an older write (`older_value.rs`).
+//!
+//! Let `G` be a graph of that branch from which news comes on a way, after further additions and revisits. Take the oldest
+//! read since the turn of `A` that reads from something else by then. All older ones agree with the way, and nothing has
+//! deleted this one, so it reads from something newer than itself: the way says so, or does not contain it. If there is
+//! no such read, the way agrees with all reads of `G`; and in any case with those that always stay. If no way is like that
+//! ([`is_open`]), nothing comes of `G`, and it is left ([`Explorer::leads_nowhere`]). That is looked at when a read is added,
+//! with every write that it could read from, and when a write that has revisited a read has found its place in coherence
+//! order: before that, it is not known which reads are stale.
+//!
+//! There is one reason not to leave such a graph. Another attempt `B` may have taken its turn since `A` did, and read the
+//! coherence-last values. What `B` can wait for has to be seen there, even if the way of `A` wants `B` to wait. So reads of
+//! composite awaits that are not stale are taken for reads of which nothing is known.
 //!
 //! Nothing else is lost with what is not explored. An execution that ends there is one in which `A` waits for ever though it
 //! could get on, so it is neither complete nor a deadlock; and an error or race on the way to it does not depend on `A`, and
-//! has met no news, so that it is met when `A` reads as well. The same is true of news for other attempts.
+//! has met no news, so that it is met when `A` reads as well. The same is true of news for other attempts that took their
+//! turns before `A` did. A revisit that starts there leads to a graph of the same kind, unless it deletes the turn of `A`,
+//! and that takes news. Nothing is explored twice, because nothing is added to what is explored.
+//!
+//! *A thread that would read too early* is left to last: if all ways that agree with the graph have its next read read from
+//! something that is not there yet, others come first ([`Explorer::comes_too_early`]). `next_P` is free to choose whom it likes,
+//! so there is nothing to prove. Otherwise the read would have to be revisited, and the graph from which that is done may
+//! be one in which nothing comes.
 //!
 //! Ways are sets of reads and of what they read from, named by threads and places in them, not by events: these have other
 //! numbers in other graphs. There may be many; if there are more than [`MOST`], nothing is known, and executions may be
 //! explored in vain.
 
 use super::Explorer;
+use super::granules::Place;
 use crate::clocks::PORF;
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, Turn};
 use crate::graph::Graph;
 use crate::models::Model;
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Machine, ThreadId};
+use selvedge_machine::{Addr, Machine, ThreadId};
+use smallvec::SmallVec;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -69,8 +90,14 @@ pub(crate) enum Source {
 
 /// Reads and what they read from, in the order of their names.
 pub(crate) type Way = Vec<(Name, Source)>;
-/// Ways that are all there are, of an attempt that was put off.
-pub(crate) type AllWays = Arc<FxHashSet<Way>>;
+/// What can happen until news comes to an attempt that was put off.
+#[derive(Debug)]
+pub(crate) struct Hope {
+    /// The ways on which it comes: there are no others.
+    ways: FxHashSet<Way>,
+    /// Where somebody writes: nobody does so elsewhere.
+    written: FxHashSet<Addr>,
+}
 
 /// How news has come to a turn: to which location, and on which way.
 #[derive(Clone, Debug)]
@@ -129,54 +156,76 @@ impl<L: Copy + Eq + Hash> Ways<L> {
 }
 
 impl Ways {
-    /// The ways to some locations; none if there are too many.
-    fn to(&self, footprint: &[LocId]) -> Option<FxHashSet<Way>> {
+    /// What is known of news in some locations; nothing if there are too many ways.
+    pub fn to(&self, footprint: &[LocId], places: &[Place]) -> Option<Hope> {
         let here = self.seen.iter().filter(|(loc, _)| footprint.contains(loc)).flat_map(|(_, ways)| ways);
-        (!self.too_many).then(|| here.cloned().collect())
+        let written = self.seen.keys().map(|loc| places[loc.index()].0);
+        (!self.too_many).then(|| Hope { ways: here.cloned().collect(), written: written.collect() })
     }
 }
 
 /// The ways of attempts that have been put off, by numbers from 1.
 #[derive(Default)]
 pub(super) struct PutOff {
-    ways: Vec<Option<AllWays>>,
+    hopes: Vec<Option<Arc<Hope>>>,
     sweep_at: usize,
 }
 
 impl PutOff {
-    /// A number for the ways that are known of a turn; 0 if it is not known. `in_use` are the numbers that others have.
-    pub fn number(&mut self, ways: &Ways, footprint: &[LocId], in_use: impl FnOnce() -> FxHashSet<u32>) -> u32 {
-        let Some(ways) = ways.to(footprint) else { return 0 };
-        if self.ways.len() >= self.sweep_at.max(FIRST_SWEEP) {
+    /// A number for what is known of news; 0 if nothing is. `in_use` are the numbers that others have.
+    pub fn number(&mut self, hope: Option<Hope>, in_use: impl FnOnce() -> FxHashSet<u32>) -> u32 {
+        let Some(hope) = hope else { return 0 };
+        if self.hopes.len() >= self.sweep_at.max(FIRST_SWEEP) {
             let in_use = in_use();
-            for (number, ways) in (1..).zip(&mut self.ways) {
-                ways.take_if(|_| !in_use.contains(&number));
+            for (number, hope) in (1..).zip(&mut self.hopes) {
+                hope.take_if(|_| !in_use.contains(&number));
             }
             self.sweep_at = 2 * in_use.len();
         }
-        let free = self.ways.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.ways.push(None);
-            self.ways.len() - 1
+        let free = self.hopes.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.hopes.push(None);
+            self.hopes.len() - 1
         });
-        self.ways[free] = Some(Arc::new(ways));
+        self.hopes[free] = Some(Arc::new(hope));
         free as u32 + 1
     }
 
-    pub fn get(&self, number: u32) -> Option<AllWays> {
-        self.ways.get((number as usize).checked_sub(1)?).cloned().flatten()
+    pub fn get(&self, number: u32) -> Option<Arc<Hope>> {
+        self.hopes.get((number as usize).checked_sub(1)?).cloned().flatten()
     }
 
-    /// A number for ways that another worker knows.
-    pub fn adopt(&mut self, ways: AllWays) -> u32 {
-        self.ways.push(Some(ways));
-        self.ways.len() as u32
+    /// A number for what another worker knows.
+    pub fn adopt(&mut self, hope: Arc<Hope>) -> u32 {
+        self.hopes.push(Some(hope));
+        self.hopes.len() as u32
     }
 
     /// Nothing is put off any more.
     pub fn clear(&mut self) {
-        self.ways.clear();
+        self.hopes.clear();
         self.sweep_at = 0;
     }
+}
+
+/// A read since an attempt was put off.
+struct Since {
+    read: EventId,
+    name: Name,
+    source: Source,
+    stays: Stays,
+}
+
+/// Whether a read, until news comes, reads from what it reads from now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stays {
+    /// Always.
+    Always,
+    /// As long as no older read is revisited.
+    WithOlder,
+    /// As long as no older read is revisited, it reads from that or from something newer than itself.
+    OrNewer,
+    /// That is not known.
+    Unknown,
 }
 
 /// The name of an event.
@@ -202,6 +251,39 @@ fn in_way(way: &Way, name: Name) -> Option<Source> {
 /// Whether reads are nowhere different from a way.
 fn fits(way: &Way, reads: &[(Name, Source)]) -> bool {
     reads.iter().all(|&(name, source)| in_way(way, name).is_none_or(|other| other == source))
+}
+
+/// Whether what is read from is an older event than some read.
+fn is_older(graph: &Graph, from: Source, than: EventId) -> bool {
+    match from {
+        Source::Initial | Source::Nothing => true,
+        Source::Write(Name { thread, place }) => {
+            let mut older = graph.thread(thread).iter().take_while(|&&e| e < than);
+            older.any(|&e| graph.event(e).place == place)
+        }
+    }
+}
+
+/// Whether news may still come on a way.
+fn is_open(graph: &Graph, way: &Way, reads: &[Since]) -> bool {
+    let contradicts = |since: &Since| in_way(way, since.name).is_some_and(|wanted| wanted != since.source);
+    if reads.iter().any(|since| since.stays == Stays::Always && contradicts(since)) {
+        return false;
+    }
+    for since in reads {
+        let may_change = match since.stays {
+            Stays::Always | Stays::WithOlder => false,
+            Stays::OrNewer => in_way(way, since.name).is_none_or(|wanted| !is_older(graph, wanted, since.read)),
+            Stays::Unknown => true,
+        };
+        if may_change {
+            return true;
+        }
+        if contradicts(since) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether what is read from is not there yet.
@@ -231,7 +313,7 @@ pub(super) fn note(ways: &mut Ways, graph: &Graph, turn: EventId, news: EventId,
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Attempts that were put off and have not seen anything new yet, with the ways on which news can come.
-    fn put_off_in_hope(&self) -> impl Iterator<Item = (EventId, AllWays)> {
+    fn put_off_in_hope(&self) -> impl Iterator<Item = (EventId, Arc<Hope>)> {
         let graph = self.graph();
         let put_off = |thread: ThreadId| {
             let last = graph.last(thread)?;
@@ -250,18 +332,45 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         last.into_iter().any(|event| event.kind == Kind::Turn && event.turn == Turn::Later)
     }
 
-    /// Whether nothing that is waited for can come if a read, the newest event, reads from a write that is not the
-    /// coherence-last one.
-    pub(super) fn leads_nowhere(&self, read: EventId, write: EventId) -> bool {
+    /// The same if a read, the newest event, reads from another write.
+    pub(super) fn would_lead_nowhere(&mut self, read: EventId, write: EventId) -> bool {
+        if self.put_off_in_hope().next().is_none() {
+            return false;
+        }
+        self.frame().graph.set_rf(read, write);
+        self.leads_nowhere()
+    }
+
+    /// Whether nothing that is waited for can come any more: what contradicts all ways stays as it is.
+    pub(super) fn leads_nowhere(&self) -> bool {
         let graph = self.graph();
-        let contradicts = |(turn, ways): (EventId, AllWays)| {
-            let mine = graph.thread(graph.event(read).thread).iter().copied();
-            let mine = mine.filter(|&x| x > turn && graph.event(x).is_read());
-            let reading = |x: EventId| if x == read { Event { rf: write, ..*graph.event(x) } } else { *graph.event(x) };
-            let reads: Way = mine.map(|x| (name(graph, x), source(graph, &reading(x)))).collect();
-            !ways.iter().any(|way| fits(way, &reads))
+        self.put_off_in_hope().any(|(turn, hope)| {
+            let reads = self.reads_since(turn, &hope);
+            !hope.ways.iter().any(|way| is_open(graph, way, &reads))
+        })
+    }
+
+    /// The reads since an attempt was put off, oldest first.
+    fn reads_since(&self, turn: EventId, hope: &Hope) -> Vec<Since> {
+        let graph = self.graph();
+        let reads = || (turn.index() + 1..graph.len()).map(EventId::new).filter(|&e| graph.event(e).is_read());
+        let is_stale = |&q: &EventId| {
+            let newer = &graph.location(graph.event(q).loc).co[graph.position(q) as usize..];
+            !graph.event(q).reads_nothing() && newer.iter().any(|&x| x < q)
         };
-        self.put_off_in_hope().any(contradicts)
+        let stale: SmallVec<[EventId; 8]> = reads().filter(is_stale).collect();
+        let stays = |q: EventId| {
+            let loc = graph.event(q).loc;
+            if stale.iter().any(|&x| x == q || graph.porf(q, x)) {
+                return Stays::Always;
+            }
+            if graph.event(q).composite || self.habits[loc.index()].speculative {
+                return Stays::Unknown;
+            }
+            if hope.written.contains(&self.runner.place(loc).0) { Stays::OrNewer } else { Stays::WithOlder }
+        };
+        let since = |q| Since { read: q, name: name(graph, q), source: source(graph, graph.event(q)), stays: stays(q) };
+        reads().map(since).collect()
     }
 
     /// Whether the next read of a thread should wait for something to read from.
@@ -270,13 +379,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let graph = self.graph();
-        self.put_off_in_hope().any(|(turn, ways)| {
+        self.put_off_in_hope().any(|(turn, hope)| {
             let since = graph.ids().skip(turn.index() + 1).filter(|&x| graph.event(x).is_read());
             let reads: Way = since.map(|x| (name(graph, x), source(graph, graph.event(x)))).collect();
             let before = graph.thread(thread).iter().filter(|&&x| graph.event(x).kind != Kind::Turn).count();
             let next = Name { thread, place: before as u32 };
             let waits = |way: &Way| in_way(way, next).is_some_and(|from| is_missing(graph, from));
-            let mut fitting = ways.iter().filter(|way| fits(way, &reads)).peekable();
+            let mut fitting = hope.ways.iter().filter(|way| fits(way, &reads)).peekable();
             fitting.peek().is_some() && fitting.all(waits)
         })
     }

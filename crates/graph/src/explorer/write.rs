@@ -120,6 +120,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 return Ok(Go::Back);
             }
         }
+        if revisited.is_some() && self.leads_nowhere() {
+            return Ok(Go::Back);
+        }
         let changed = [write, revisited.unwrap_or(write)];
         if (!last || revisited.is_some()) && !self.is_consistent(&changed) {
             return Ok(Go::Back);

@@ -13,7 +13,7 @@ use crate::coroutine::Came;
 use crate::retry::Then;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::script::Step;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId, truncate};
 use std::hash::{Hash, Hasher};
@@ -36,7 +36,7 @@ pub(super) struct Before {
 
 /// Numbers for what attempts have left: for stacks (all of the thread's own, and what has changed in others), and for what
 /// has changed in memory. They are the same in other runs: addresses are not part of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub(super) struct Trace {
     pub stack: u64,
     pub memory: u64,
@@ -44,8 +44,8 @@ pub(super) struct Trace {
 
 /// What has come of attempts that were tried out.
 enum Tried<'a> {
-    /// They have failed, and if they leave no trace, these steps follow.
-    Fails(&'a [Step]),
+    /// They have failed, and if they leave no trace, these steps follow. And a number for the state before the last has failed.
+    Fails(&'a [Step], u64),
     /// They do not, with these values.
     Succeeds,
     /// They could not be tried out.
@@ -105,15 +105,20 @@ impl RustMachine {
         back
     }
 
-    /// Tries out all attempts that could have failed before this one: one, and as long as what is left is not what there would
-    /// be without them, more of them. Whether nothing new is left after some number of them.
+    /// Tries out all attempts that could have failed before this one: one, and as long as there is something new, more of them.
+    /// Whether nothing new is left after some number of them.
+    ///
+    /// There are two things that could be new: what is left where the attempt ends that was made, and the state in which the
+    /// last one comes to the exchange that fails. What is left at the end does not say all: something may be overwritten on
+    /// the way, or not be told to others yet.
     fn all_are_pure(&mut self, attempt: &Attempt, past: &Past) -> bool {
         let Some(wanted) = self.without_failures(attempt, RustMachine::trace) else { return false };
         let mut success = None;
-        let mut known = vec![wanted];
+        let (mut known, mut states) = (vec![wanted], FxHashSet::default());
         for fails in 1..=MOST_FAILS {
-            let before_these = known.len();
-            let all = self.each(attempt, past, fails, |machine, left, before| {
+            let before_these = (known.len(), states.len());
+            let all = self.each(attempt, past, fails, |machine, (left, state), before| {
+                states.insert(state);
                 let Some(left) = left else { return false };
                 if known.contains(&left) {
                     return true;
@@ -127,7 +132,7 @@ impl RustMachine {
                 let success = success.get_or_insert_with(|| machine.without_failures(attempt, RustMachine::succeed));
                 *success == Some(found)
             });
-            if !all || known.len() == before_these {
+            if !all || (known.len(), states.len()) == before_these {
                 return all;
             }
         }
@@ -152,18 +157,18 @@ impl RustMachine {
         attempt: &Attempt,
         past: &Past,
         fails: usize,
-        mut is_right: impl FnMut(&mut RustMachine, Option<Trace>, &Before) -> bool,
+        mut is_right: impl FnMut(&mut RustMachine, (Option<Trace>, u64), &Before) -> bool,
     ) -> bool {
         let mut choices = Choices::default();
         for _ in 0..MOST_ATTEMPTS {
             choices.next = 0;
             let Some(before) = self.run_again_to(attempt) else { return false };
-            match self.try_out(attempt, past, fails, &mut choices) {
+            match self.try_out(attempt, past, fails, (&mut choices, &before)) {
                 Tried::Succeeds => {}
                 Tried::Unknown => return false,
-                Tried::Fails(steps) => {
+                Tried::Fails(steps, state) => {
                     let left = self.follow(attempt, steps, &before);
-                    if !is_right(self, left, &before) {
+                    if !is_right(self, (left, state), &before) {
                         return false;
                     }
                 }
@@ -202,10 +207,16 @@ impl RustMachine {
     }
 
     /// Lets attempts fail, so many, before the one that was made.
-    fn try_out<'a>(&mut self, attempt: &'a Attempt, past: &Past, fails: usize, choices: &mut Choices) -> Tried<'a> {
+    fn try_out<'a>(
+        &mut self,
+        attempt: &'a Attempt,
+        past: &Past,
+        fails: usize,
+        (choices, before): (&mut Choices, &Before),
+    ) -> Tried<'a> {
         let thread = attempt.thread;
         let mut stored: FxHashMap<Addr, u64> = FxHashMap::default();
-        let (mut failed, mut came) = (0, 0);
+        let (mut failed, mut came, mut state) = (0, 0, 0);
         // What the thread may still find in the word of the exchange, from which on.
         let mut oldest = 0;
         for _ in 0..LONGEST {
@@ -226,6 +237,11 @@ impl RustMachine {
                     }
                     let Some((place, found)) = choices.choose(&values) else { return Tried::Succeeds };
                     oldest = place;
+                    if failed == fails {
+                        let mut hasher = FxHasher::default();
+                        (self.trace(thread, before), expected).hash(&mut hasher);
+                        state = hasher.finish();
+                    }
                     if goes_on {
                         opens(attempt, found);
                     }
@@ -272,7 +288,7 @@ impl RustMachine {
                     return Tried::Unknown;
                 }
                 let first = usize::from(attempt.exchange.then == Then::GoesOn);
-                return Tried::Fails(&attempt.steps[first..]);
+                return Tried::Fails(&attempt.steps[first..], state);
             }
         }
         Tried::Unknown

@@ -1,6 +1,6 @@
 //! Runs a program as a model's closure.
 
-use super::program::{Act, Leaves, Look, Pause, Program, Retry, Spin, SpinKind, Stops, Then, WORDS, function};
+use super::program::{Act, Before, Leaves, Look, Pause, Program, Retry, Spin, SpinKind, Stops, Then, WORDS, function};
 use super::world::sync::atomic::{AtomicUsize, fence};
 use super::world::sync::{Arc, Condvar, Mutex, mpsc};
 use super::world::{assume, hint, is_tried_out, local, thread};
@@ -288,6 +288,14 @@ fn retry_back(shared: &Shared, retry: &Retry) -> usize {
     let own = Box::new(AtomicUsize::new(0));
     let mut left = Left::new(retry);
     loop {
+        if retry.before != Before::Nothing {
+            if shared.words[retry.other].load(retry.load) == 1 {
+                return left.result(retry, 7, 1000);
+            }
+            if retry.before == Before::Forgets {
+                left.count = 0;
+            }
+        }
         let old = word.load(retry.load);
         if retry.ends == Some(old) {
             return left.result(retry, old, 1000);

@@ -9,7 +9,7 @@
 //! asked for each value that a word may have.
 
 use super::interpreter::{Order, Outcome, loads};
-use super::program::{Act, Leaves, Look, Program, Retry, Spin, SpinKind, Stops, Then, WORDS};
+use super::program::{Act, Before, Leaves, Look, Program, Retry, Spin, SpinKind, Stops, Then, WORDS};
 use selvedge_ir::{CmpOp, EntityRef, Order as IrOrder, RmwOp};
 use selvedge_machine::{ThreadId, ViolationKind};
 use selvedge_oracle::axiomatic::{Limits, Model, Summary, enumerate};
@@ -311,7 +311,8 @@ impl Lowering<'_> {
     fn retry(&mut self, retry: &Retry) {
         let [old, seen] = [0, 1].map(|n| self.kept + n);
         let (end, leaves) = (self.code.label(), self.code.label());
-        self.load(old, retry.word, retry.load, None);
+        let is_left = self.code.label();
+        self.begins(retry, is_left);
         let stores = matches!(retry.leaves, Leaves::Store(_)) && retry.other == retry.word;
         // What it stores itself makes the next attempt fail.
         let most = self.attempts(retry.word) * (1 + usize::from(stores));
@@ -334,13 +335,28 @@ impl Lowering<'_> {
             match retry.then {
                 Then::On => self.set(old, Some(FOUND), 0),
                 _ if failed == most => {}
-                Then::Back | Then::Elsewhere => self.load(old, retry.word, retry.load, None),
+                Then::Back | Then::Elsewhere => self.begins(retry, is_left),
             }
         }
         self.give_up();
+        self.code.here(is_left);
+        self.set(old, None, 7);
         self.code.here(leaves);
         self.set(seen, None, 1000);
         self.code.here(end);
+    }
+
+    /// What an attempt begins with.
+    fn begins(&mut self, retry: &Retry, is_left: Label) {
+        let [old, count] = [0, 2].map(|n| self.kept + n);
+        if retry.before != Before::Nothing && retry.then == Then::Back {
+            self.load(FOUND, retry.other, retry.load, None);
+            self.code.jump(is_left, is(FOUND, CmpOp::Eq, 1));
+            if retry.before == Before::Forgets {
+                self.set(count, None, 0);
+            }
+        }
+        self.load(old, retry.word, retry.load, None);
     }
 
     /// What an attempt does between its load and its exchange.

@@ -93,7 +93,18 @@ pub struct Retry {
     /// It gives up after so many attempts.
     pub gives_up: Option<usize>,
     pub stops: Stops,
+    pub before: Before,
     pub function: usize,
+}
+
+/// What an attempt does before its load, if the loop goes back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Before {
+    Nothing,
+    /// The loop is left if the other word is 1.
+    Leaves,
+    /// If it is not left, what attempts that have failed have left is forgotten.
+    Forgets,
 }
 
 /// Whether it does not come to the exchange, with what it has loaded or seen in between.
@@ -276,6 +287,12 @@ fn one(random: &mut Random) -> Program {
         let act = retry_that_stops(random);
         let (leaves, other, plain) = (traces(random), 1 + random.below(2), random.chance(70));
         acts.push(match act {
+            Act::Retry(retry) if random.chance(25) => {
+                let before = random.of(&[Before::Leaves, Before::Forgets, Before::Forgets]);
+                let leaves = random.of(&[Leaves::Count, Leaves::IfOld(0), Leaves::IfFound(1), Leaves::Last]);
+                let retry = Retry { before, leaves, look: Look::Never, pause: Pause::No, own: false, ..retry };
+                Act::Retry(Retry { word: 0, other, then: Then::Back, gives_up: None, stops: Stops::Never, ..retry })
+            }
             Act::Retry(retry) if plain => {
                 let value = random.below(2);
                 let look = random.of(&[Look::Never, Look::If(value, retry.load), retry.look]);
@@ -435,6 +452,7 @@ fn retry(random: &mut Random) -> Act {
         ends: random.chance(25).then(|| 1 + random.below(2)),
         gives_up: random.chance(15).then(|| 1 + random.below(3)),
         stops: Stops::Never,
+        before: Before::Nothing,
         function: random.below(FUNCTIONS),
     })
 }
