@@ -1,6 +1,6 @@
 //! Data races in words: two accesses that nothing orders, or an access and a `free`.
 
-use crate::machine::Machine;
+use crate::machine::{Machine, Status};
 use crate::op::{Addr, Op, ThreadId};
 use crate::stop::{SourceSpan, Violation, ViolationKind};
 
@@ -26,8 +26,10 @@ impl Racer {
     /// What a thread is about to do.
     pub fn pending<M: Machine>(machine: &M, thread: ThreadId, verb: &'static str) -> Racer {
         let site = machine.site(thread);
-        let bytes = match *machine.pending(thread) {
-            Op::Access(access) => Some((access.addr, access.size)),
+        // A thread that has met a violation with an access still stands there, but has nothing pending.
+        let can_go_on = matches!(machine.status(thread), Status::Ready | Status::AssumeBlocked);
+        let bytes = match can_go_on.then(|| *machine.pending(thread)) {
+            Some(Op::Access(access)) => Some((access.addr, access.size)),
             _ => None,
         };
         let (span, object, volatile) = (site.span, site.object, site.volatile);
