@@ -4,7 +4,9 @@
 //! need be, and makes a program for each checker. A cell shows the verdict, executions, CPU seconds to the verdict, and
 //! executions per second. A checker that is not done after the limit shows how far it came.
 //!
-//! The command fails if Selvedge does not come to an end, or needs more executions than loom.
+//! The command fails if Selvedge does not come to an end, needs more executions than loom, or has another number of
+//! executions than the tables in the README of `crates/selvedge`: these are of a test that is compiled otherwise, and
+//! what is compiled how must make no difference.
 
 use crate::bench_trace::parse_choices;
 use crate::{Outcome, shell};
@@ -14,6 +16,8 @@ use std::process::{Command, Stdio};
 
 const CHECKERS: [&str; 3] = ["selvedge", "loom", "shuttle"];
 const FILE: &str = "benchmarks/rust.md";
+/// Where the numbers of executions are.
+const COUNTS: &str = "crates/selvedge/README.md";
 /// The table in that file starts with this.
 const HEAD: &str = "| program |";
 /// Seconds for a cell, unless `--limit` says otherwise.
@@ -44,6 +48,7 @@ pub fn run(args: &[String]) -> Outcome {
     }
     let mut table = format!("{HEAD} Selvedge | loom | shuttle | x loom |\n|---|---|---|---|---|\n");
     print!("{table}");
+    let counts = std::fs::read_to_string(COUNTS).map_err(|error| format!("{COUNTS}: {error}"))?;
     let mut mistakes = Vec::new();
     for name in names {
         let cells = programs
@@ -51,6 +56,9 @@ pub fn run(args: &[String]) -> Outcome {
             .map(|program| measure(program, name, choices.seconds()))
             .collect::<Result<Vec<Measured>, String>>()?;
         mistakes.extend(mistake(&cells[0], &cells[1]).map(|why| format!("{name}: {why}")));
+        if let Some(count) = count_in(&counts, name).filter(|count| *count != cells[0].executions) {
+            mistakes.push(format!("{name}: {} executions, and {COUNTS} says {count}", cells[0].executions));
+        }
         let shown: Vec<String> = cells.iter().map(shown).collect();
         let row = format!("| {name} | {} | {} |", shown.join(" | "), ratio(&cells[0], &cells[1]));
         println!("{row}");
@@ -139,6 +147,27 @@ fn mistake(ours: &Measured, loom: &Measured) -> Option<String> {
     }
 }
 
+/// How many executions a program has by the tables of a text: those that are complete or blocked.
+fn count_in(text: &str, name: &str) -> Option<u64> {
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let number = |cell: Option<&String>| cell.and_then(|cell| cell.parse::<u64>().ok());
+    let mut head = Vec::new();
+    for row in text.lines().filter(|line| line.starts_with('|')).map(cells) {
+        match row[0].as_str() {
+            "litmus test" | "program" => head = row,
+            program if program == name => return Some(number(row.get(2))? + number(row.get(3))?),
+            test if head.first().is_some_and(|first| first == "litmus test") => {
+                let orders = name.strip_prefix(test).and_then(|rest| rest.strip_prefix(", "));
+                if let Some(n) = head.iter().position(|cell| Some(cell.as_str()) == orders) {
+                    return number(row.get(n));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// A text with another table.
 fn replaced(text: &str, table: &str) -> Option<String> {
     let at = text.find(HEAD)?;
@@ -171,6 +200,14 @@ mod tests {
         assert_eq!(mistake(&found("passes 4 1"), &found("gives-up 3 1")), None);
         assert!(mistake(&found("passes 5 1"), &found("passes 4 1")).is_some());
         assert!(mistake(&found("limit 5 1"), &found("limit 6 1")).is_some());
+    }
+
+    #[test]
+    fn counts_are_found_in_the_tables() {
+        let text = "| litmus test | Relaxed | Release, Acquire |\n|---|---|---|\n| SB | 4 | 5 |\n\n\
+                    | program | verdict | executions | blocked |\n|---|---|---|---|\n| a lock, 2 threads | passes | 6 | 1 |\n";
+        let names = ["SB, Relaxed", "SB, Release, Acquire", "a lock, 2 threads", "SB, SeqCst", "b"];
+        assert_eq!(names.map(|name| count_in(text, name)), [Some(4), Some(5), Some(7), None, None]);
     }
 
     #[test]

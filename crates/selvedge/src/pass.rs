@@ -67,6 +67,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         shared.config.spurious = recorded.spurious;
         shared.config.count_arcs = recorded.count_arcs;
         shared.config.count_senders = recorded.count_senders;
+        shared.config.many_senders = recorded.many_senders;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
         updates
     });

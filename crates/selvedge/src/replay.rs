@@ -16,10 +16,12 @@ use std::fmt::Write;
 pub(crate) struct Recorded {
     /// Where the model is.
     pub model: String,
-    /// Whether exchanges fail and waits end for no reason, and whether every `Arc`, and senders of channels, are counted.
+    /// Whether exchanges fail and waits end for no reason, and whether every `Arc`, and senders of channels, are counted;
+    /// of these, whether several threads send to the same.
     pub spurious: bool,
     pub count_arcs: bool,
     pub count_senders: bool,
+    pub many_senders: bool,
     /// Whether attempts of `fetch_update` are made one by one.
     pub one_by_one: bool,
     pub schedule: Schedule,
@@ -33,9 +35,9 @@ pub(crate) fn model_at(at: At) -> String {
 impl Recorded {
     /// An execution of a model that was run with this.
     pub fn new(at: At, config: Config, schedule: Schedule) -> Recorded {
-        let Config { spurious, count_arcs, count_senders, updates, .. } = config;
+        let Config { spurious, count_arcs, count_senders, many_senders, updates, .. } = config;
         let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
-        Recorded { model, spurious, count_arcs, count_senders, one_by_one, schedule }
+        Recorded { model, spurious, count_arcs, count_senders, many_senders, one_by_one, schedule }
     }
 
     /// As text.
@@ -46,7 +48,9 @@ impl Recorded {
         let counts = match (self.count_arcs, self.count_senders) {
             (false, false) => '-',
             (true, false) => 'c',
+            (false, true) if self.many_senders => 'm',
             (false, true) => 'n',
+            (true, true) if self.many_senders => 'd',
             (true, true) => 'b',
         };
         let flags = [flag(self.spurious, 's'), counts, flag(self.one_by_one, 'u'), flag(weak, 'w')];
@@ -97,8 +101,9 @@ impl Recorded {
         Some(Recorded {
             model: model.to_owned(),
             spurious: flags.contains('s'),
-            count_arcs: flags.contains(['c', 'b']),
-            count_senders: flags.contains(['n', 'b']),
+            count_arcs: flags.contains(['c', 'b', 'd']),
+            count_senders: flags.contains(['n', 'b', 'm', 'd']),
+            many_senders: flags.contains(['m', 'd']),
             one_by_one: flags.contains('u'),
             schedule: Schedule { threads, steps: made, links: weak },
         })
@@ -163,10 +168,20 @@ mod tests {
             let threads = vec![vec![], vec![0], vec![0, 2]];
             let schedule = Schedule { threads, steps: steps.clone(), links };
             let model = "tests/a;b.rs:3:4".to_owned();
-            let mut recorded =
-                Recorded { model, spurious: true, count_arcs: false, count_senders: false, one_by_one: true, schedule };
-            for (count_arcs, count_senders) in [(false, false), (true, false), (false, true), (true, true)] {
-                recorded = Recorded { count_arcs, count_senders, ..recorded };
+            let mut recorded = Recorded {
+                model,
+                spurious: true,
+                count_arcs: false,
+                count_senders: false,
+                many_senders: false,
+                one_by_one: true,
+                schedule,
+            };
+            let counts = [(false, false), (false, true), (true, true)];
+            for (count_arcs, (many_senders, count_senders)) in
+                [false, true].into_iter().flat_map(|arcs| counts.map(|counts| (arcs, counts)))
+            {
+                recorded = Recorded { count_arcs, count_senders, many_senders, ..recorded };
                 assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
             }
         }
@@ -175,8 +190,15 @@ mod tests {
     #[test]
     fn an_execution_without_steps_can_be_written() {
         let (model, schedule) = ("m".to_owned(), Schedule::default());
-        let recorded =
-            Recorded { model, spurious: false, count_arcs: true, count_senders: false, one_by_one: false, schedule };
+        let recorded = Recorded {
+            model,
+            spurious: false,
+            count_arcs: true,
+            count_senders: false,
+            many_senders: false,
+            one_by_one: false,
+            schedule,
+        };
         assert_eq!(Recorded::read(&recorded.write()), Some(recorded));
     }
 

@@ -107,7 +107,7 @@ impl<'scope> Scope<'scope, '_> {
         self.threads.borrow_mut().push(thread.clone());
         let packet = Packet::clone(&result);
         let has: Box<dyn Fn() -> bool + 'scope> =
-            Box::new(move || packet.lock().is_ok_and(|result| matches!(*result, Some(Err(_)))));
+            Box::new(move || packet.lock().is_ok_and(|left| left.panic.is_some()));
         // SAFETY: it is called in `scope` only, while what it borrows is there.
         let has = unsafe { std::mem::transmute::<Box<dyn Fn() -> bool + 'scope>, Box<dyn Fn() -> bool>>(has) };
         self.panics.borrow_mut().push(Panicked(thread.id().0, has));

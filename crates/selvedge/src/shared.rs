@@ -74,6 +74,8 @@ pub(crate) struct Config {
     pub count_arcs: bool,
     /// Whether senders of channels are counted.
     pub count_senders: bool,
+    /// Whether several threads send to a channel into which somebody looks. Then senders are counted.
+    pub many_senders: bool,
     /// How `fetch_update` is explored.
     pub updates: Updates,
 }

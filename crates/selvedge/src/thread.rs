@@ -6,6 +6,7 @@ pub use crate::scope::{Scope, ScopedJoinHandle, scope};
 pub use crate::thread_local::{AccessError, LocalKey};
 use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
 use selvedge_machine::{Access, AccessKind, Cond, Op, Purpose};
+use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,8 +102,15 @@ pub fn yield_now() {
     runtime::yields();
 }
 
-/// What a thread leaves behind.
-pub(crate) type Packet<T> = Arc<Mutex<Option<std::thread::Result<T>>>>;
+/// What a thread leaves behind: it is part of the memory that is compared (`retry.rs`).
+pub(crate) type Packet<T> = Arc<Mutex<Left<T>>>;
+
+/// What it returns, or why it has panicked. Kept apart, so that nothing is written but what is meant: a `Result` of both is
+/// copied with bytes that mean nothing.
+pub(crate) struct Left<T> {
+    value: Option<T>,
+    pub panic: Option<Box<dyn Any + Send>>,
+}
 
 /// Waits for a thread.
 pub struct JoinHandle<T> {
@@ -135,10 +143,11 @@ pub(crate) fn joined<T>(thread: &Thread, result: &Packet<T>) -> std::thread::Res
     runtime::perform(Op::Join { thread: thread.id.0 }, Location::caller());
     runtime::shared(|shared| shared.unjoined -= 1);
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
-    match result.take() {
-        Some(result) => result,
+    match (result.value.take(), result.panic.take()) {
+        (Some(value), _) => Ok(value),
+        (None, Some(panic)) => Err(panic),
         // A destructor joins because of a panic, and does not wait.
-        None => Err(Box::new("the thread has not ended")),
+        (None, None) => Err(Box::new("the thread has not ended")),
     }
 }
 
@@ -165,15 +174,19 @@ where
     T: 'a,
 {
     let parent = runtime::must_be_inside();
-    let result: Packet<T> = Arc::new(Mutex::new(None));
+    let result: Packet<T> = Arc::new(Mutex::new(Left { value: None, panic: None }));
     let packet = Arc::clone(&result);
     let body = lives(Box::new(move || {
-        let value = if runtime::shared(|shared| shared.config.panics_end_threads) {
-            catch_unwind(AssertUnwindSafe(f))
-        } else {
-            Ok(f())
-        };
-        *packet.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        let left = || packet.lock().unwrap_or_else(PoisonError::into_inner);
+        if !runtime::shared(|shared| shared.config.panics_end_threads) {
+            let value = f();
+            left().value = Some(value);
+            return;
+        }
+        match catch_unwind(AssertUnwindSafe(f)) {
+            Ok(value) => left().value = Some(value),
+            Err(panic) => left().panic = Some(panic),
+        }
     }));
     let child = runtime::shared(|shared| {
         let children = &mut shared.per_thread(parent).children;

@@ -485,3 +485,52 @@ fn outcomes_are_those_of_a_mutex_and_condition_variables() {
     }
     assert!(compared > 40 && stuck > 10, "{compared} programs were compared, {stuck} get stuck");
 }
+
+/// How many executions a model has.
+fn all_executions(body: fn()) -> u64 {
+    let stats = Builder::new().explore(body);
+    assert_eq!(stats.failure, None);
+    stats.complete + stats.blocked
+}
+
+/// loom has 2 executions of the first two, and 15 of the third one.
+#[test]
+fn a_loop_that_looks_until_a_message_is_there_waits_for_it() {
+    let one = all_executions(|| {
+        let (sender, receiver) = mpsc::channel();
+        let handle = thread::spawn(move || sender.send(1).unwrap());
+        while receiver.try_recv().is_err() {
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+    });
+    let two = all_executions(|| {
+        let (sender, receiver) = mpsc::channel();
+        let handle = thread::spawn(move || (0..2).for_each(|n| sender.send(n).unwrap()));
+        let mut received = 0;
+        while received < 2 {
+            match receiver.try_recv() {
+                Ok(_) => received += 1,
+                Err(_) => thread::yield_now(),
+            }
+        }
+        handle.join().unwrap();
+    });
+    let of_two = all_executions(|| {
+        let (sender, receiver) = mpsc::channel();
+        let send = |n| {
+            let sender = sender.clone();
+            thread::spawn(move || sender.send(n).unwrap())
+        };
+        let handles = [1, 2].map(send);
+        let mut received = 0;
+        while received < 2 {
+            match receiver.try_recv() {
+                Ok(_) => received += 1,
+                Err(_) => thread::yield_now(),
+            }
+        }
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    assert!(one <= 2 && two <= 2 && of_two <= 15, "{one}, {two}, {of_two}");
+}

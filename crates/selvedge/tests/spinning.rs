@@ -229,6 +229,33 @@ fn a_first_look_that_makes_a_difference_is_explored() {
     assert_eq!(*reached.lock().unwrap(), [false, true].into());
 }
 
+/// The same if the thread does something else before anybody can tell (`machine/returns.rs`).
+#[test]
+fn a_first_look_that_makes_a_difference_later_is_explored() {
+    let reached = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+    let noted = std::sync::Arc::clone(&reached);
+    passes(move || {
+        let flags = Arc::new([const { AtomicUsize::new(0) }; 2]);
+        let other = Arc::clone(&flags);
+        let handle = thread::spawn(move || {
+            let mut first = true;
+            while other[0].load(Acquire) == 0 {
+                first = false;
+                hint::spin_loop();
+            }
+            other[1].store(1, Relaxed);
+            other[1].store(2, Relaxed);
+            first
+        });
+        flags[0].store(1, Release);
+        let first = handle.join().unwrap();
+        if !selvedge::model::is_tried_out() {
+            noted.lock().unwrap().insert(first);
+        }
+    });
+    assert_eq!(*reached.lock().unwrap(), [false, true].into());
+}
+
 #[test]
 fn a_spin_that_never_ends_in_spin_while_is_a_livelock() {
     let stats = explore(|| {

@@ -40,7 +40,7 @@ use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, Op, Outcome, Purpose, ThreadId};
+use selvedge_machine::{Access, AccessKind, Op, Outcome, Purpose, ThreadId};
 use std::panic::Location;
 
 /// The places of operations that threads have come from to `spin_loop`, and whether they are awaits.
@@ -144,7 +144,9 @@ impl Awaits {
 /// Whether an access could be what a loop looks at.
 pub(crate) fn is_look(access: &Access) -> bool {
     let plain = access.until.is_none() && access.speculative.is_none() && !access.confirms;
-    plain && access.purpose == Purpose::Data && access.reads() && access.order.is_atomic()
+    // Of what the library does, a look into a channel.
+    let looks_in = access.purpose == Purpose::Sync && matches!(access.kind, AccessKind::Load);
+    plain && (access.purpose == Purpose::Data || looks_in) && access.reads() && access.order.is_atomic()
 }
 
 /// What comes of a look.

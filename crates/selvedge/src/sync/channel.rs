@@ -18,7 +18,11 @@
 //! tell: the receiver who finds that message n was sent has received all before it, so there is room for it, and its
 //! sender needs nobody to go on; and that somebody waits for room is seen by nobody else.
 //!
-//! To look (`try_recv`, `recv_timeout`) is a load of `tail`. It and `send` are sequentially consistent, as in `std`'s channels.
+//! To look (`try_recv`, `recv_timeout`) is a load of full(n), so that there is one execution for every answer, and a loop that
+//! looks until a message is there waits for it (`machine/awaits.rs`). That is right if one thread sends. If several do,
+//! one of them may have sent a message while another one is about to store to full(n), and there is something in the channel
+//! then: to look is a load of `tail` instead. (Which of the two it is, is found out.) `send` and looks are sequentially
+//! consistent, as in `std`'s channels.
 //! That the receiver is gone is a bit of `tail`: whether a message was sent before or after that is what `send` returns.
 //!
 //! # Senders that are gone
@@ -33,7 +37,7 @@ use crate::nondet::IN_TIME;
 use crate::object::Word;
 use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose};
+use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, main_thread};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -73,6 +77,8 @@ struct State<T> {
     messages: Vec<Option<T>>,
     /// How many were received.
     received: u64,
+    /// Who has sent.
+    sender: Option<ThreadId>,
 }
 
 /// What one sees who looks into a channel.
@@ -80,6 +86,8 @@ struct State<T> {
 pub(super) enum Look {
     /// There is a message.
     Message,
+    /// The same, and nothing has to be waited for.
+    There,
     /// There is none.
     Empty,
     /// There is none, nor will there be.
@@ -105,7 +113,7 @@ impl<T> Channel<T> {
             tail: Word::made(CHANNEL, 8, 0),
             senders: Word::made(SENDERS, 8, 1),
             bound: bound.map(|bound| bound as u64),
-            state: Mutex::new(State { messages: Vec::new(), received: 0 }),
+            state: Mutex::new(State { messages: Vec::new(), received: 0, sender: None }),
             number: inside.then(|| runtime::shared(|shared| shared.born(CHANNEL, at))),
             at,
         }
@@ -165,9 +173,7 @@ impl<T> Channel<T> {
     /// Says something of message n.
     #[track_caller]
     fn say(&self, what: &'static str, n: u64, value: u64, at: At) {
-        // Others look at taken(n) without waiting for it; at full(n) only the receiver, who has looked at `tail`.
-        let order = if what == MESSAGE { Order::Release } else { Order::SeqCst };
-        self.access(what, n, order, AccessKind::Store { value }, None, at);
+        self.access(what, n, Order::SeqCst, AccessKind::Store { value }, None, at);
     }
 
     /// Waits until something is known of message n; says whether it is so.
@@ -192,10 +198,24 @@ impl<T> Channel<T> {
         if self.bound == Some(0) { TAKER } else { ROOM }
     }
 
+    /// A thread is about to send. If it is not the only one, looks have to be made otherwise.
+    fn is_sent_to(&self) {
+        let thread = runtime::current();
+        let first = *self.state().sender.get_or_insert(thread.unwrap_or(main_thread()));
+        let is_news = thread.is_some_and(|thread| thread != first)
+            && counts_senders()
+            && !std::thread::panicking()
+            && runtime::shared(|shared| !std::mem::replace(&mut shared.config.many_senders, true));
+        if is_news {
+            runtime::start_again();
+        }
+    }
+
     /// Waits for room and sends a message; gives it back if nobody can receive it any more.
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), T> {
         let at = Location::caller();
+        self.is_sent_to();
         let old = self.tail(AccessKind::Rmw { op: RmwOp::Add, operand: ONE, used: true }, at);
         // A destructor that runs because of a panic is told nothing (`runtime::aside`).
         if old & NO_RECEIVER != 0 || std::thread::panicking() {
@@ -221,6 +241,7 @@ impl<T> Channel<T> {
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), (Unsent, T)> {
         let at = Location::caller();
+        self.is_sent_to();
         let bound = self.bound.unwrap_or(u64::MAX);
         let mut tail = self.tail(AccessKind::Load, at);
         loop {
@@ -272,23 +293,40 @@ impl<T> Channel<T> {
         if !self.wait_for(MESSAGE, n, known, at) {
             return None;
         }
+        Some(self.receive_there(at))
+    }
+
+    /// Receives the next message, which is there.
+    #[track_caller]
+    pub fn receive_there(&self, at: At) -> T {
+        let n = self.next();
         let message = self.take(n);
         self.state().received = n + 1;
         if self.bound.is_some() {
             self.say(self.taken(), n, YES, at);
         }
-        Some(message)
+        message
     }
 
     /// Looks whether there is a message.
     #[track_caller]
     pub fn look(&self) -> Look {
-        let tail = self.tail(AccessKind::Load, Location::caller());
-        if tail / ONE > self.next() {
-            return Look::Message;
-        }
-        if tail & NO_SENDER != 0 {
-            return Look::Ended;
+        let (at, n) = (Location::caller(), self.next());
+        if runtime::shared(|shared| shared.config.many_senders) {
+            let tail = self.tail(AccessKind::Load, at);
+            if tail / ONE > n {
+                return Look::Message;
+            }
+            if tail & NO_SENDER != 0 {
+                return Look::Ended;
+            }
+        } else {
+            self.tail.must_be_of_this_run(at);
+            match self.access(MESSAGE, n, Order::SeqCst, AccessKind::Load, None, at) {
+                YES => return Look::There,
+                NEVER => return Look::Ended,
+                _ => {}
+            }
         }
         if !counts_senders() && !std::thread::panicking() {
             runtime::shared(|shared| shared.config.count_senders = true);

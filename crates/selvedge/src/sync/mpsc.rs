@@ -2,9 +2,11 @@
 
 use super::channel::{Channel, Look, Unsent};
 use crate::nondet::{nondet_bool, times_out};
+use crate::runtime::prepare;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::time::Duration;
@@ -107,8 +109,17 @@ impl<T> Receiver<T> {
 
     /// A message, if there is one.
     #[track_caller]
+    #[inline(always)]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        prepare();
+        self.receive_if_there()
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn receive_if_there(&self) -> Result<T, TryRecvError> {
         match self.0.look() {
+            Look::There => Ok(self.0.receive_there(Location::caller())),
             Look::Message => self.0.receive().ok_or(TryRecvError::Disconnected),
             Look::Empty => Err(TryRecvError::Empty),
             Look::Ended => Err(TryRecvError::Disconnected),

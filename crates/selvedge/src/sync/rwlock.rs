@@ -82,7 +82,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
         runtime::tries(self.word.addr());
-        let mut readers = self.word.access(Order::Relaxed, AccessKind::Load, at);
+        // Most often there is nobody; what there is otherwise, the exchange tells.
+        let mut readers = 0;
         while readers < WRITER {
             let enter = AccessKind::Cas { expected: readers, new: readers + 1, failure: Order::Relaxed };
             match self.word.access(Order::Acquire, enter, at) {
