@@ -35,6 +35,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),
     ("crates/selvedge/src/update.rs", "looks at the stack before and after a function"),
     ("crates/selvedge/tests/own_allocator.rs", "an allocator"),
+    ("crates/graph/tests/memory.rs", "an allocator that counts"),
     ("crates/selvedge/src/alloc.rs", "functions that are unsafe in `std`"),
     ("crates/selvedge/src/blocks.rs", "an allocator"),
     ("crates/selvedge/src/content.rs", "copies the bytes of what is in statics"),

@@ -12,6 +12,9 @@ use selvedge_machine::verdict::Exploration;
 use selvedge_oracle::generate::{Profile, generate, profile};
 use selvedge_oracle::litmus::Program;
 use selvedge_oracle::machine::LitmusMachine;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 fn options(model: MemoryModel, reductions: Reductions) -> Options {
@@ -43,6 +46,31 @@ fn counts_do_not_depend_on_the_number_of_workers() {
             assert_eq!(one, told(three), "{name} {seed}:\n{program}");
             assert_eq!(one, told(two), "{name} {seed}:\n{program}");
         }
+    }
+}
+
+/// The others would wait for what a worker does that is no more there.
+#[test]
+fn a_worker_that_panics_ends_all_of_them() {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for seed in 0..8 {
+            let (program, _) = generate(named("rmw"), seed, 2_000);
+            let made = AtomicU32::new(0);
+            let make = || {
+                assert_ne!(made.fetch_add(1, Ordering::Relaxed), 1, "there is no second worker");
+                machine(&program)
+            };
+            let team = Team { workers: 3, alone: 1, together: false };
+            let options = options(MemoryModel::Rc11, Reductions::NONE);
+            let explored = || explore_with_team(&make, &options, team, &mut |_| {});
+            let panicked = catch_unwind(AssertUnwindSafe(explored)).is_err();
+            sender.send(panicked).expect("somebody waits for it");
+        }
+    });
+    for seed in 0..8 {
+        let ended = receiver.recv_timeout(Duration::from_secs(60));
+        assert_eq!(ended, Ok(true), "{seed}: the panic comes through, and nobody waits for ever");
     }
 }
 
