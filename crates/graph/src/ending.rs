@@ -40,12 +40,8 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
     if cut || failed {
         return Ok(if cut || runner.met_bound() { Ending::Blocked } else { Ending::Complete });
     }
-    // Whoever waits when the process ends does not wait for ever.
-    if waiting > 0 && runner.machine.exited() {
-        return Ok(Ending::Complete);
-    }
     if waiting > 0 {
-        if session.limits.deadlocks {
+        if session.limits.deadlocks && !runner.machine.exited() {
             let violation = stuck(&runner.machine);
             let machine = &runner.machine;
             session.violated(violation, || schedule(machine, graph, None))?;

@@ -9,7 +9,8 @@ use selvedge::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[test]
 fn models_are_refused() {
     let stats = Builder::new().explore(|| {
-        Box::new(AtomicUsize::new(0)).load(Relaxed);
+        let x = Box::new(AtomicUsize::new(0));
+        x.load(Relaxed);
     });
     let failure = stats.failure.expect("nobody sees what the model allocates");
     assert!(failure.contains("whose allocator is not `selvedge::alloc::Tracking`"), "{failure}");

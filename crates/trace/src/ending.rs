@@ -40,12 +40,8 @@ pub fn conclude<M: Machine>(
     if cut || failed {
         return Ok(if cut || bounded { Ending::Blocked } else { Ending::Complete });
     }
-    // Whoever waits when the process ends does not wait for ever.
-    if waiting > 0 && sc.machine.exited() {
-        return Ok(Ending::Complete);
-    }
     if waiting > 0 {
-        if session.limits.deadlocks {
+        if session.limits.deadlocks && !sc.machine.exited() {
             let violation = stuck(&sc.machine);
             session.violated(violation, || steps(sc))?;
         }
