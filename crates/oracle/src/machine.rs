@@ -357,6 +357,10 @@ impl Machine for LitmusMachine {
         self.threads.get(thread.index()).map_or(Status::Absent, |state| state.status)
     }
 
+    fn can_be_joined(&self, thread: ThreadId) -> bool {
+        self.status(thread) == Status::Finished && !self.threads[thread.index()].exited
+    }
+
     fn pending(&self, thread: ThreadId) -> &Op {
         let state = &self.threads[thread.index()];
         let has_one = matches!(state.status, Status::Ready | Status::AssumeBlocked);
