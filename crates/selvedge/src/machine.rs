@@ -356,7 +356,7 @@ impl RustMachine {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
         runtime::shared(|shared| {
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
-            if shared.retries.on {
+            if shared.retries.on || shared.awaits.on {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
             }
             shared.met.clear();

@@ -69,7 +69,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         match request.written(thread, old, 0) {
             _ if !found => Follows::Nothing,
-            Some(value) if is_simple => Follows::Revisits { value, order: flags.order },
+            Some(value) if is_simple && request.alternatives(old) == 1 => {
+                Follows::Revisits { value, order: flags.order }
+            }
             _ => Follows::Anything,
         }
     }

@@ -49,9 +49,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 Some(source) => self.frame().graph.place(e, source + 1),
                 None => self.plan_places(e, lowest, newest),
             }
-            let others = (1..request.alternatives(old)).map(|choice| Todo::Choice { event: e, choice });
-            self.frame().todo.extend(others);
         }
+        let others = (1..request.alternatives(old)).map(|choice| Todo::Choice { event: e, choice });
+        self.frame().todo.extend(others);
         self.note_news(e, rival.filter(|&rival| rival != e));
         self.plan_revisits(e, limit);
         if limit.is_some() { Ok(Go::Back) } else { self.written(e, None) }
@@ -87,9 +87,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let graph = &mut self.frame().graph;
         let value = request.written(thread, graph.event(pred).value, choice).expect("a signal that wakes writes");
         graph.set_written(e, value, choice);
+        let loc = graph.event(e).loc;
+        let rival = graph.successor_rmw(loc, graph.position(pred)).filter(|&rival| rival != e);
+        let limit = rival.map(|rival| graph.event(rival).pred);
         // As another write it revisits reads as well.
-        self.plan_revisits(e, None);
-        self.written(e, None)
+        self.plan_revisits(e, limit);
+        if limit.is_some() { Ok(Go::Back) } else { self.written(e, None) }
     }
 
     /// What follows from a write that has found its place.

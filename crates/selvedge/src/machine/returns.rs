@@ -17,8 +17,9 @@
 //!
 //! All of that is looked at whenever the engine asks about a value: with all values that it has asked about before if the
 //! thread had been told the same. What depends on what others have left in memory is thereby looked at for each pair of values
-//! in every past in which both can be read, when the second of them is asked for. If it ever does not hold, the exploration
-//! starts again, and at this place only looks that come back in the same state fail.
+//! when the second of them is asked for. Both have to be there by then: a thread is told nothing that nobody has written in the
+//! present run, since it could not have been prepared for it (the value may be a pointer). If something ever does not hold,
+//! the exploration starts again, and at this place only looks that come back in the same state fail.
 //!
 //! The thread is put back (`snapshot.rs`) as long as it has not changed memory. If it has, that may be memory which somebody
 //! outside of the model knows of (a test that collects what it has seen), and to put it back would not be safe: then everything is
@@ -27,6 +28,7 @@
 use super::RustMachine;
 use super::attempts::{Before, Trace};
 use super::awaits::Look;
+use super::past::written;
 use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
@@ -51,6 +53,8 @@ pub(super) struct Values {
 /// A thread that is asked what it does, and the state that it is in before that.
 struct Asked {
     thread: ThreadId,
+    /// The value that the engine asks about.
+    value: Outcome,
     here: Snapshot,
     /// Whether everything is run again instead of putting the thread back.
     again: bool,
@@ -102,7 +106,7 @@ impl RustMachine {
             self.tries.here = here;
             return Look::Matters;
         }
-        let mut asked = Asked { thread, here, again: false, before: Before::default() };
+        let mut asked = Asked { thread, value, here, again: false, before: Before::default() };
         self.starts_trial();
         let look = self.try_look(&mut asked, value);
         if !self.back_in_place(&mut asked) {
@@ -156,6 +160,10 @@ impl RustMachine {
         if values.fails.is_empty() {
             return true;
         }
+        let others = values.fails.iter().chain(&values.goes_on);
+        if !others.copied().all(|value| value == asked.value || self.has_been_written(before, value)) {
+            return false;
+        }
         let Some(states) = self.states_after(asked, before, &values.fails) else { return false };
         values.goes_on.iter().all(|&value| {
             // If it turns out on the way that the thread cannot be put back, once more.
@@ -163,6 +171,15 @@ impl RustMachine {
             let same = self.goes_on_in_the_same_way(asked, &states[1..], value);
             if was_put_back && asked.again { self.goes_on_in_the_same_way(asked, &states[1..], value) } else { same }
         })
+    }
+
+    /// Whether a value has been written in this run where a thread looks, or was there from the start. What others have not
+    /// written they have not prepared either: a pointer may lead nowhere, and a number to what is not there yet.
+    fn has_been_written(&self, before: &Place, value: Outcome) -> bool {
+        let Some((Op::Access(access), _)) = before.stands else { return false };
+        let first = self.tries.inits.get(&access.addr).copied();
+        let written = self.steps[..self.made].iter().filter_map(|step| written(step, access.addr));
+        written.chain(first).any(|found| found == value)
     }
 
     fn goes_on_in_the_same_way(&mut self, asked: &mut Asked, states: &[(Vec<Outcome>, Trace)], value: Outcome) -> bool {

@@ -1,0 +1,174 @@
+//! Loops that wait for something and then use what its writer has prepared: a thread that is tried out is told only what has
+//! been written.
+
+#![allow(unsafe_code)]
+
+use selvedge::sync::Arc;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
+use selvedge::{hint, thread};
+use std::cell::UnsafeCell;
+
+fn wait(p: &AtomicPtr<usize>) -> usize {
+    loop {
+        let now = p.load(Acquire);
+        if !now.is_null() {
+            return unsafe { *now };
+        }
+        hint::spin_loop();
+    }
+}
+
+#[test]
+fn a_pointer_is_waited_for() {
+    selvedge::model(|| {
+        let p = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
+        let reader = {
+            let p = Arc::clone(&p);
+            thread::spawn(move || {
+                let n = wait(&p);
+                p.load(Relaxed);
+                n
+            })
+        };
+        let writers: Vec<_> = (0..2)
+            .map(|n| {
+                let p = Arc::clone(&p);
+                thread::spawn(move || {
+                    p.load(Relaxed);
+                    let own = Box::into_raw(Box::new(n));
+                    p.swap(own, AcqRel);
+                    own as usize
+                })
+            })
+            .collect();
+        let all: Vec<usize> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        assert!(reader.join().unwrap() < 2);
+        all.into_iter().for_each(|p| drop(unsafe { Box::from_raw(p as *mut usize) }));
+    });
+}
+
+/// What was found is left in a variable.
+#[inline(never)]
+fn look(p: &AtomicPtr<usize>, last: &mut [usize; 4]) -> Option<usize> {
+    let now = p.load(Acquire);
+    if now.is_null() {
+        last[0] = 1;
+        return None;
+    }
+    last[0] = 0;
+    Some(unsafe { *now })
+}
+
+fn wait_by_calls(p: &AtomicPtr<usize>) -> usize {
+    let mut last = [0; 4];
+    loop {
+        if let Some(found) = look(p, std::hint::black_box(&mut last)) {
+            return found;
+        }
+        hint::spin_loop();
+    }
+}
+
+#[test]
+fn a_pointer_is_waited_for_by_calls() {
+    selvedge::model(|| {
+        let p = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
+        let reader = {
+            let p = Arc::clone(&p);
+            thread::spawn(move || {
+                let n = wait_by_calls(&p);
+                p.load(Relaxed);
+                n
+            })
+        };
+        let writers: Vec<_> = (0..2)
+            .map(|n| {
+                let p = Arc::clone(&p);
+                thread::spawn(move || {
+                    p.load(Relaxed);
+                    let own = Box::into_raw(Box::new(n));
+                    p.swap(own, AcqRel);
+                    own as usize
+                })
+            })
+            .collect();
+        let all: Vec<usize> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        assert!(reader.join().unwrap() < 2);
+        all.into_iter().for_each(|p| drop(unsafe { Box::from_raw(p as *mut usize) }));
+    });
+}
+
+/// Lists that writers link before they publish where they begin: 0 is the end of one.
+struct Shared {
+    first: AtomicUsize,
+    next: UnsafeCell<[usize; 8]>,
+}
+// SAFETY: writers have nodes of their own, and the reader goes through what they have published.
+unsafe impl Send for Shared {}
+// SAFETY: the same.
+unsafe impl Sync for Shared {}
+
+fn model(walk: fn(&Shared, usize) -> usize) {
+    selvedge::model(move || {
+        // Not linked yet: every node is its own next one.
+        let shared = Arc::new(Shared { first: AtomicUsize::new(0), next: UnsafeCell::new([0, 1, 2, 3, 4, 5, 6, 7]) });
+        let reader = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let length = loop {
+                    let first = shared.first.load(Acquire);
+                    if first != 0 {
+                        break walk(&shared, first);
+                    }
+                    hint::spin_loop();
+                };
+                shared.first.load(Relaxed);
+                length
+            })
+        };
+        let writers: Vec<_> = [1, 3]
+            .into_iter()
+            .map(|n| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    shared.first.load(Relaxed);
+                    unsafe {
+                        let next = shared.next.get().cast::<usize>();
+                        *next.add(n) = n + 1;
+                        *next.add(n + 1) = 0;
+                    }
+                    shared.first.swap(n, AcqRel);
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        assert_eq!(reader.join().unwrap(), 2);
+    });
+}
+
+/// Where it is not linked it has no end.
+#[test]
+fn a_list_is_walked() {
+    model(|shared, first| {
+        let (mut at, mut length) = (first, 0);
+        while at != 0 {
+            at = unsafe { *shared.next.get().cast::<usize>().add(at) };
+            length += 1;
+        }
+        length
+    });
+}
+
+#[test]
+fn a_list_that_is_not_linked_is_seen_by_nobody() {
+    static SEEN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    model(|shared, first| {
+        let next = unsafe { *shared.next.get().cast::<usize>().add(first) };
+        if next == first {
+            SEEN.fetch_add(1, Relaxed);
+        }
+        2
+    });
+    assert_eq!(SEEN.load(Relaxed), 0);
+}
