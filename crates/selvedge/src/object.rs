@@ -45,6 +45,11 @@ pub(crate) struct Word {
     at: Option<At>,
 }
 
+/// What an object is, and where it was made.
+fn in_words((what, at): (&'static str, At)) -> String {
+    format!("{what} (made at {}:{}:{})", at.file(), at.line(), at.column())
+}
+
 impl Word {
     /// A word with its first value.
     #[track_caller]
@@ -103,7 +108,8 @@ impl Word {
             Some(seen) => (seen, !seen.outside && shared.blocks.is_freed(place)),
             None => {
                 let freed = shared.blocks.is_freed(place);
-                let number = match self.at {
+                // What is in memory that was freed need not be what was written there: nothing of it is believed.
+                let number = match self.at.filter(|_| !freed) {
                     Some(at) => {
                         let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
                         shared.meet(place, self.size, init, self.what, at)
@@ -115,17 +121,12 @@ impl Word {
             }
         });
         if freed && !std::thread::panicking() {
-            let message = format!("{} is used after the memory that it is in was freed", self.in_words());
+            let made = runtime::shared(|shared| shared.origins.get(&seen.addr).copied());
+            let what = made.filter(|&(what, _)| what != UNKNOWN).map_or_else(|| UNKNOWN.to_owned(), in_words);
+            let message = format!("{what} is used after the memory that it is in was freed");
             runtime::fail(ViolationKind::UseAfterFree, message, caller);
         }
         seen
-    }
-
-    fn in_words(&self) -> String {
-        match self.at {
-            Some(at) => format!("{} (made at {}:{}:{})", self.what, at.file(), at.line(), at.column()),
-            None => UNKNOWN.to_owned(),
-        }
     }
 
     /// Where it is, if it has been used in this run.

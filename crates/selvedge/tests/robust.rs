@@ -192,8 +192,10 @@ fn an_atomic_must_not_be_used_when_its_memory_was_freed() {
 
 #[test]
 fn a_box_that_was_freed_is_not_used() {
+    // If it was not used before, what it is would have to be read from memory that was freed.
     fails(&["use-after-free", "AtomicUsize", "robust.rs"], || {
         let boxed = Box::new(AtomicUsize::new(1));
+        boxed.store(2, Relaxed);
         let pointer = std::hint::black_box(std::ptr::from_ref(&*boxed));
         drop(boxed);
         // SAFETY: it is not safe; the model is there to find that out. The memory is still there.
