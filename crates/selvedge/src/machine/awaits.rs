@@ -26,8 +26,9 @@
 //! loop, one for the first look and one for all others: then it is not even at the same instruction. Operations that loops
 //! wait with keep them from that (`runtime::prepare`), but they cannot if the loop calls a function that performs the
 //! operation. And without optimisation there are values on the stack that are there from the first look on. As soon as
-//! some look is found to come back in another state, the exploration starts again, and from then on it is asked whether that
-//! makes a difference (`returns.rs`). If it does, the first look that fails is one like any other, and the second one waits.
+//! some look is found to come back in another state, it is asked whether that makes a difference (`returns.rs`), from then on
+//! and with the values that were asked about before. If it does, the exploration starts again; the first look that fails is
+//! then one like any other, and the second one waits.
 //!
 //! If no look ever comes back in the same state or in one that is as good (since the thread counts them, for instance), or
 //! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
@@ -121,6 +122,13 @@ impl Awaits {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
+    /// A look has come back in another state: whether it is asked from now on if that makes a difference.
+    fn lets_differ(&mut self, at: At) -> bool {
+        let Some((_, returns @ Returns::Same)) = self.places.get_mut(at) else { return false };
+        *returns = Returns::AsGood;
+        true
+    }
+
     /// What has come of a look; whether everything has to start again, since the place is given up or is treated otherwise.
     fn looked(&mut self, at: At, look: Look) -> bool {
         let Some((known, returns)) = self.places.get_mut(at) else { return false };
@@ -129,7 +137,6 @@ impl Awaits {
             (Look::Elsewhere, _, returns) => (Await::GivenUp, returns),
             (Look::ComesBack, Await::Unknown(_), returns) => (Await::Known, returns),
             (Look::Matters, known, _) => (known, Returns::SameOnly),
-            (Look::Changed, known, Returns::Same) => (known, Returns::AsGood),
             (Look::Changed, Await::Unknown(PATIENCE..), returns) => (Await::GivenUp, returns),
             (Look::Changed, Await::Unknown(n), returns) => (Await::Unknown(n + 1), returns),
             (_, known, returns) => (known, returns),
@@ -197,13 +204,25 @@ impl RustMachine {
         let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
         let may_differ = runtime::shared(|shared| shared.awaits.may_differ(at));
-        let goes_on = !is_quiet(&op, value) || before == Some(false);
-        if goes_on && !may_differ || self.stale && self.run_again().is_err() {
+        let goes_on = match may_differ {
+            true => self.goes_on_at_once(thread, value),
+            false if before == Some(false) => true,
+            false => !is_quiet(&op, value) && self.notes_look(thread, value, Look::GoesOn),
+        };
+        if goes_on || self.stale && self.run_again().is_err() {
             return false;
         }
-        let look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
+        let mut look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
+        self.stale |= look != Look::ComesBack && !may_differ;
+        if look == Look::Changed && runtime::shared(|shared| shared.awaits.lets_differ(at)) {
+            if self.run_again().is_err() {
+                return false;
+            }
+            look = self.look_otherwise(thread, value);
+        } else if !may_differ {
+            self.notes_look(thread, value, look);
+        }
         let waits = look == Look::ComesBack;
-        self.stale |= !waits && !may_differ;
         // It was found to wait, and now it goes on: what it was told does not say all.
         let look = if before.is_some_and(|before| before != waits) { Look::Elsewhere } else { look };
         if look == Look::Elsewhere {

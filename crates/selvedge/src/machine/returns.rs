@@ -21,9 +21,16 @@
 //! present run, since it could not have been prepared for it (the value may be a pointer). If something ever does not hold,
 //! the exploration starts again, and at this place only looks that come back in the same state fail.
 //!
-//! The thread is put back (`snapshot.rs`) as long as it has not changed memory. If it has, that may be memory which somebody
-//! outside of the model knows of (a test that collects what it has seen), and to put it back would not be safe: then everything is
-//! run again instead each time, and what is compared does not depend on where things lie in memory.
+//! What comes of it depends on nothing but the values and the situation that the thread is in (`situation.rs`), so it is
+//! looked at once for each of these: what others do elsewhere makes no difference.
+//!
+//! The thread is put back (`snapshot.rs`) as long as it has not changed memory which somebody outside of the model may have
+//! got to know of meanwhile (a test that collects what it has seen): to put that back would not be safe. Then everything is
+//! run again instead each time, and what is compared does not depend on where things lie in memory. A collection outside of
+//! the model that takes up something new writes it to memory that is allocated for it, or that has been before. So nothing is
+//! put back if something was allocated. Nor is it if something was written, with few exceptions: the contents of cells that
+//! own nothing, and what a thread returns, are announced by the library when they are written; and that a reference is
+//! dropped makes a count one less.
 
 use super::RustMachine;
 use super::attempts::{Before, Trace};
@@ -33,8 +40,10 @@ use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
 use crate::spin::is_quiet;
+use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
+use std::hash::{Hash, Hasher};
 
 /// More values and states are not looked at.
 const MOST: usize = 16;
@@ -43,11 +52,52 @@ const LONGEST: usize = 16;
 /// Nor more pasts.
 const MOST_PASTS: usize = 1 << 16;
 
+/// What is known of looks that may come back in another state.
+#[derive(Default)]
+pub(super) struct Returns {
+    /// By threads, and numbers for what they have been told before.
+    values: FxHashMap<(u64, ThreadId), Values>,
+    /// Whether looks were found to fail, if that makes no difference, by numbers for what that depends on.
+    shown: FxHashMap<u64, bool>,
+}
+
 /// With which values a thread was found to look again, and to go on.
 #[derive(Default)]
-pub(super) struct Values {
+struct Values {
     fails: Vec<Outcome>,
     goes_on: Vec<Outcome>,
+}
+
+impl Returns {
+    /// Whether no look has failed yet.
+    fn is_first(&self, past: (u64, ThreadId)) -> bool {
+        self.values.get(&past).is_none_or(|values| values.fails.is_empty())
+    }
+
+    /// A look was found to fail, or not to. Or else what is wrong: it was found otherwise before, or there are too many values.
+    fn note(&mut self, past: (u64, ThreadId), value: Outcome, fails: bool) -> Result<(), Look> {
+        let pasts = self.values.len();
+        let values = self.values.entry(past).or_default();
+        let (same, other) = match fails {
+            true => (&mut values.fails, &values.goes_on),
+            false => (&mut values.goes_on, &values.fails),
+        };
+        if other.contains(&value) {
+            return Err(Look::Elsewhere);
+        }
+        if !same.contains(&value) {
+            same.push(value);
+        }
+        if pasts == MOST_PASTS || same.len() > MOST {
+            return Err(Look::Matters);
+        }
+        Ok(())
+    }
+
+    /// All values that were asked about.
+    fn asked_about(&self, past: (u64, ThreadId)) -> impl Iterator<Item = Outcome> {
+        self.values.get(&past).into_iter().flat_map(|values| values.fails.iter().chain(&values.goes_on)).copied()
+    }
 }
 
 /// A thread that is asked what it does, and the state that it is in before that.
@@ -60,6 +110,8 @@ struct Asked {
     again: bool,
     /// What memory looked like then.
     before: Before,
+    /// If it stands at the operation again: the looks that have failed since.
+    looks: Option<Vec<Outcome>>,
 }
 
 /// What a thread has come to.
@@ -95,20 +147,48 @@ impl Place {
 }
 
 impl RustMachine {
+    /// Whether a thread that is told a value goes on, which need not be tried out: it writes, and no look has failed before.
+    pub(super) fn goes_on_at_once(&mut self, thread: ThreadId, value: Outcome) -> bool {
+        let past = (self.told(thread), thread);
+        let writes = !is_quiet(&self.states[thread.index()].op, value);
+        writes && self.returns.is_first(past) && self.returns.note(past, value, false).is_ok()
+    }
+
+    /// Notes what has come of a look where none has come back in another state yet: one may do so later. That is always noted.
+    pub(super) fn notes_look(&mut self, thread: ThreadId, value: Outcome, look: Look) -> bool {
+        let past = (self.told(thread), thread);
+        if let Look::ComesBack | Look::GoesOn = look {
+            // If it was otherwise before, that will be found again when it is asked whether it makes a difference.
+            let _ = self.returns.note(past, value, look == Look::ComesBack);
+        }
+        true
+    }
+
     /// Tells a thread a value, as [`RustMachine::look`] does, where looks may come back in another state.
     pub(super) fn look_otherwise(&mut self, thread: ThreadId, value: Outcome) -> Look {
         let size = self.slots[thread.index()].as_ref().map_or(0, |slot| slot.strand.depth(slot.strand.low()));
         if runtime::shared(|shared| shared.must_clear(size)) {
             return Look::GoesOn;
         }
+        let past = (self.told(thread), thread);
+        let is_known = self.returns.asked_about(past).any(|known| known == value);
+        let key = is_known.then(|| self.look_key(past, value));
+        if let Some(&fails) = key.and_then(|key| self.returns.shown.get(&key)) {
+            return match self.returns.note(past, value, fails) {
+                Err(wrong) => wrong,
+                Ok(()) if fails => Look::ComesBack,
+                Ok(()) => Look::GoesOn,
+            };
+        }
         let mut here = std::mem::take(&mut self.tries.here);
         if !self.save_thread(thread, &mut here, None) {
             self.tries.here = here;
             return Look::Matters;
         }
-        let mut asked = Asked { thread, value, here, again: false, before: Before::default() };
+        let looks = Some(Vec::new());
+        let mut asked = Asked { thread, value, here, again: false, before: Before::default(), looks };
         self.starts_trial();
-        let look = self.try_look(&mut asked, value);
+        let look = self.try_look(&mut asked, past, key);
         if !self.back_in_place(&mut asked) {
             runtime::shared(|shared| shared.tries_out = false);
             self.stale = true;
@@ -118,10 +198,19 @@ impl RustMachine {
         look
     }
 
-    fn try_look(&mut self, asked: &mut Asked, value: Outcome) -> Look {
+    /// A number for all that a look depends on.
+    fn look_key(&self, past: (u64, ThreadId), value: Outcome) -> u64 {
+        let mut hasher = FxHasher::default();
+        (past, value).hash(&mut hasher);
+        hasher.write_u64(self.situation(past.1, self.returns.asked_about(past).chain([value])));
+        hasher.finish()
+    }
+
+    fn try_look(&mut self, asked: &mut Asked, past: (u64, ThreadId), key: Option<u64>) -> Look {
+        let value = asked.value;
         let before = self.place(asked, OPERATION);
         let quiet = before.stands.is_some_and(|(op, _)| is_quiet(&op, value));
-        let fails = match quiet.then(|| self.tell_look(asked.thread, value)).flatten() {
+        let fails = match quiet.then(|| self.tell_look(asked, value)).flatten() {
             None => false,
             Some(came) => match self.place(asked, came) {
                 now if now.differs_in_stack(&before) => true,
@@ -129,30 +218,23 @@ impl RustMachine {
                 _ => return Look::Elsewhere,
             },
         };
-        let key = (self.told(asked.thread), asked.thread);
-        let pasts = self.returns.len();
-        let values = self.returns.entry(key).or_default();
-        let (same, other) = match fails {
-            true => (&mut values.fails, &values.goes_on),
-            false => (&mut values.goes_on, &values.fails),
-        };
-        if other.contains(&value) {
-            return Look::Elsewhere;
+        if let Err(wrong) = self.returns.note(past, value, fails) {
+            return wrong;
         }
-        if !same.contains(&value) {
-            same.push(value);
-        }
-        if pasts == MOST_PASTS || same.len() > MOST {
+        let values = self.returns.values.remove(&past).unwrap_or_default();
+        let same = self.makes_no_difference(asked, &before, &values);
+        self.returns.values.insert(past, values);
+        if !same {
             return Look::Matters;
         }
-        let values = std::mem::take(values);
-        let same = self.makes_no_difference(asked, &before, &values);
-        self.returns.insert(key, values);
-        match same {
-            true if fails => Look::ComesBack,
-            true => Look::GoesOn,
-            false => Look::Matters,
+        if self.back_in_place(asked) {
+            if self.returns.shown.len() == MOST_PASTS {
+                self.returns.shown.clear();
+            }
+            let key = key.unwrap_or_else(|| self.look_key(past, value));
+            self.returns.shown.insert(key, fails);
         }
+        if fails { Look::ComesBack } else { Look::GoesOn }
     }
 
     /// Whether a thread goes on in the same way, whatever looks have failed before.
@@ -183,10 +265,17 @@ impl RustMachine {
     }
 
     fn goes_on_in_the_same_way(&mut self, asked: &mut Asked, states: &[(Vec<Outcome>, Trace)], value: Outcome) -> bool {
+        // Where it stands, it need not be put back to.
+        let stands = |(looks, _): &&(Vec<Outcome>, Trace)| asked.looks.as_ref() == Some(looks);
+        let first = states.iter().position(|state| stands(&state)).unwrap_or(0);
+        let (later, sooner) = (&states[..first], &states[first..]);
+        let mut all = Vec::new();
+        for (looks, _) in sooner.iter().chain(later) {
+            let Some(found) = self.go_on_from(asked, looks, value) else { return false };
+            all.push(found);
+        }
         let Some(wanted) = self.go_on_from(asked, &[], value) else { return false };
-        states.iter().all(|(looks, _)| {
-            self.go_on_from(asked, looks, value).is_some_and(|found| comes_to_the_same(&wanted, &found))
-        })
+        all.iter().all(|found| comes_to_the_same(&wanted, found))
     }
 
     /// The states in which a thread can be after looks that fail, and such looks.
@@ -202,15 +291,17 @@ impl RustMachine {
             for &value in fails {
                 let mut looks: Vec<Outcome> = states[next].0.clone();
                 looks.push(value);
-                if asked.again || !self.back_in_place(asked) || !self.all_fail(asked, &looks) {
+                if asked.again || !self.come_after(asked, &looks) || asked.again {
                     return None;
                 }
                 let now = self.place(asked, OPERATION);
                 if !now.differs_in_stack(before) || states.len() == MOST {
                     return None;
                 }
-                if !states.iter().any(|(_, trace)| *trace == now.trace) {
-                    states.push((looks, now.trace));
+                match states.iter().find(|(_, trace)| *trace == now.trace) {
+                    // It might have come there by these.
+                    Some((known, _)) => asked.looks = (!known.is_empty()).then(|| known.clone()),
+                    None => states.push((looks, now.trace)),
                 }
             }
             next += 1;
@@ -221,15 +312,10 @@ impl RustMachine {
     /// Lets a thread go on after looks that have failed: what it comes to, up to the first operation whose outcome is not
     /// known.
     fn go_on_from(&mut self, asked: &mut Asked, looks: &[Outcome], value: Outcome) -> Option<Vec<Place>> {
-        if !self.back_in_place(asked) {
-            self.run_again().ok()?;
-            let blocks = runtime::shared(|shared| shared.blocks.contents());
-            asked.before = Before { blocks, stacks: self.other_stacks(asked.thread) };
-            self.compared.real = false;
-        }
-        if !self.all_fail(asked, looks) {
+        if !self.come_after(asked, looks) {
             return None;
         }
+        asked.looks = None;
         let mut came = self.tell_once(asked.thread, value);
         let mut places = vec![self.place(asked, came)];
         while places.len() < LONGEST && places.last().is_some_and(Place::stores) {
@@ -241,23 +327,55 @@ impl RustMachine {
 
     /// Puts a thread back, unless everything is run again.
     fn back_in_place(&mut self, asked: &mut Asked) -> bool {
-        if !asked.again && (self.has_touched(&asked.here) || !self.put_thread_back(&asked.here)) {
-            asked.again = true;
-            self.ends_trial();
-            self.compared.real = false;
-            runtime::shared(|shared| shared.tries_out = true);
+        if asked.again {
+            return false;
+        }
+        if asked.looks.as_ref().is_none_or(|looks| !looks.is_empty()) {
+            asked.looks = Some(Vec::new());
+            if self.has_touched(&asked.here) || !self.put_thread_back(&asked.here) {
+                asked.again = true;
+                self.ends_trial();
+                self.compared.real = false;
+                runtime::shared(|shared| shared.tries_out = true);
+            }
         }
         !asked.again
     }
 
-    /// Lets a thread make looks; whether all of them fail.
-    fn all_fail(&mut self, asked: &Asked, looks: &[Outcome]) -> bool {
-        looks.iter().all(|&value| self.tell_look(asked.thread, value) == Some(OPERATION))
+    /// Brings a thread to where it is after looks; whether all of them fail.
+    fn come_after(&mut self, asked: &mut Asked, looks: &[Outcome]) -> bool {
+        let made = asked.looks.as_ref().filter(|made| looks.starts_with(made)).map(Vec::len);
+        let made = match made {
+            Some(made) if !asked.again => made,
+            _ => {
+                if !self.back_in_place(asked) {
+                    if self.run_again().is_err() {
+                        return false;
+                    }
+                    let blocks = runtime::shared(|shared| shared.blocks.contents());
+                    asked.before = Before { blocks, stacks: self.other_stacks(asked.thread) };
+                    self.compared.real = false;
+                }
+                0
+            }
+        };
+        let fail = looks[made..].iter().all(|&value| self.tell_look(asked, value) == Some(OPERATION));
+        asked.looks = fail.then(|| looks.to_vec());
+        fail
     }
 
     /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, what it comes to then.
-    fn tell_look(&mut self, thread: ThreadId, value: Outcome) -> Option<u64> {
-        (self.tell_once(thread, value) == YIELDS).then(|| self.tell_once(thread, 0))
+    fn tell_look(&mut self, asked: &mut Asked, value: Outcome) -> Option<u64> {
+        let made = asked.looks.take();
+        if self.tell_once(asked.thread, value) != YIELDS {
+            return None;
+        }
+        let came = self.tell_once(asked.thread, 0);
+        asked.looks = made.filter(|_| came == OPERATION).map(|mut made| {
+            made.push(value);
+            made
+        });
+        Some(came)
     }
 
     /// Runs a thread until it is suspended; a number for what it comes to.

@@ -97,8 +97,7 @@ impl RustMachine {
         self.slots[thread.index()].as_mut().is_some_and(|slot| slot.strand.put_back(&snapshot.strand))
     }
 
-    /// Whether a thread has changed memory since a snapshot, or has allocated or freed some. (That objects were met is no
-    /// change.)
+    /// Whether a thread has changed memory since a snapshot that somebody outside of the model may have got to know of.
     pub(super) fn has_touched(&self, snapshot: &Snapshot) -> bool {
         runtime::shared(|shared| shared.has_touched(&snapshot.shared))
     }
@@ -164,6 +163,7 @@ impl RustMachine {
         runtime::shared(|shared| {
             shared.tries_out = true;
             shared.blocks.tries_out = true;
+            shared.announced.clear();
         });
     }
 
