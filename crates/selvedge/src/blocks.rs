@@ -154,9 +154,16 @@ pub(crate) struct BlockId {
     /// Who has allocated it.
     pub thread: ThreadId,
     pub size: usize,
-    align: usize,
+    pub align: usize,
     /// How many of this layout the thread had allocated before.
     nth: u32,
+}
+
+impl BlockId {
+    /// Who has allocated it, and how many of its layout before.
+    pub fn owner(&self) -> (ThreadId, u32) {
+        (self.thread, self.nth)
+    }
 }
 
 /// A block in a run.
@@ -348,11 +355,12 @@ impl Blocks {
     /// Adds to a hash what has changed since.
     pub fn differences(&self, saved: &SavedBlocks, hasher: &mut FxHasher) {
         let mut rest = saved.contents.as_slice();
+        hasher.write_usize(self.blocks.len());
         for (n, block) in self.blocks.iter().enumerate() {
             let old = saved.blocks.get(n);
             let (content, others) = rest.split_at(old.filter(|old| !old.freed).map_or(0, |old| old.id.size));
             rest = others;
-            if old.is_none_or(|old| old.freed != block.freed) {
+            if old.is_none_or(|old| (old.id, old.freed) != (block.id, block.freed)) {
                 (n, block.id, block.freed).hash(hasher);
             }
             if !block.freed && Blocks::bytes(block) != content {

@@ -476,8 +476,9 @@ impl Shared {
     /// A number for what a thread has changed since in memory, and in what objects are known by.
     pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
         let mut hasher = FxHasher::default();
-        for Numbered { seen, .. } in &self.numbers[saved.numbers.len().min(self.numbers.len())..] {
-            seen.hash(&mut hasher);
+        let same = |(n, new): &(usize, &Numbered)| saved.numbers.get(*n) == Some(*new);
+        for (n, Numbered { seen, .. }) in self.numbers.iter().enumerate().skip_while(same) {
+            (n, seen).hash(&mut hasher);
         }
         (self.numbers.len(), self.borrows.len()).hash(&mut hasher);
         if let Some(PerThread { made, children, timeouts, spurious, .. }) = self.per_thread.get(thread.index()) {

@@ -112,6 +112,8 @@ struct Asked {
     before: Before,
     /// If it stands at the operation again: the looks that have failed since.
     looks: Option<Vec<Outcome>>,
+    /// The same, and where it is, when that was last asked for.
+    seen: Option<(Vec<Outcome>, Place)>,
 }
 
 /// What a thread has come to.
@@ -121,6 +123,16 @@ struct Place {
     stands: Option<(Op, At)>,
     trace: Trace,
 }
+
+/// Where stacks are looked at when a thread goes on: where it ends, or wherever it comes by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stacks {
+    AtTheEnd,
+    Everywhere,
+}
+
+/// What `Trace::stack` says if it was not looked at.
+const NOT_LOOKED_AT: u64 = u64::MAX;
 
 /// What `Place::came` says.
 const OPERATION: u64 = 1;
@@ -186,7 +198,7 @@ impl RustMachine {
             return Look::Matters;
         }
         let looks = Some(Vec::new());
-        let mut asked = Asked { thread, value, here, again: false, before: Before::default(), looks };
+        let mut asked = Asked { thread, value, here, again: false, before: Before::default(), looks, seen: None };
         self.starts_trial();
         let look = self.try_look(&mut asked, past, key);
         if !self.back_in_place(&mut asked) {
@@ -212,11 +224,15 @@ impl RustMachine {
         let quiet = before.stands.is_some_and(|(op, _)| is_quiet(&op, value));
         let fails = match quiet.then(|| self.tell_look(asked, value)).flatten() {
             None => false,
-            Some(came) => match self.place(asked, came) {
-                now if now.differs_in_stack(&before) => true,
-                now if now.stands == before.stands => return Look::Matters,
-                _ => return Look::Elsewhere,
-            },
+            Some(came) => {
+                let now = self.place(asked, came);
+                asked.seen = Some((vec![value], now));
+                match now {
+                    now if now.differs_in_stack(&before) => true,
+                    now if now.stands == before.stands => return Look::Matters,
+                    _ => return Look::Elsewhere,
+                }
+            }
         };
         if let Err(wrong) = self.returns.note(past, value, fails) {
             return wrong;
@@ -248,10 +264,10 @@ impl RustMachine {
         }
         let Some(states) = self.states_after(asked, before, &values.fails) else { return false };
         values.goes_on.iter().all(|&value| {
-            // If it turns out on the way that the thread cannot be put back, once more.
-            let was_put_back = !asked.again;
-            let same = self.goes_on_in_the_same_way(asked, &states[1..], value);
-            if was_put_back && asked.again { self.goes_on_in_the_same_way(asked, &states[1..], value) } else { same }
+            let same = self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::AtTheEnd);
+            // It goes wrong in the end: then states may have been the same before that.
+            same.or_else(|| self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::Everywhere))
+                .unwrap_or(false)
         })
     }
 
@@ -264,18 +280,32 @@ impl RustMachine {
         written.chain(first).any(|found| found == value)
     }
 
-    fn goes_on_in_the_same_way(&mut self, asked: &mut Asked, states: &[(Vec<Outcome>, Trace)], value: Outcome) -> bool {
+    /// Whether a thread goes on in the same way from some states. None if that is not known, since it goes wrong in the end.
+    fn goes_on_in_the_same_way(
+        &mut self,
+        asked: &mut Asked,
+        states: &[(Vec<Outcome>, Trace)],
+        value: Outcome,
+        stacks: Stacks,
+    ) -> Option<bool> {
+        let was_put_back = !asked.again;
         // Where it stands, it need not be put back to.
-        let stands = |(looks, _): &&(Vec<Outcome>, Trace)| asked.looks.as_ref() == Some(looks);
-        let first = states.iter().position(|state| stands(&state)).unwrap_or(0);
-        let (later, sooner) = (&states[..first], &states[first..]);
+        let stands = |(looks, _): &(Vec<Outcome>, Trace)| asked.looks.as_ref() == Some(looks);
+        let first = states.iter().position(stands).unwrap_or(0);
+        let ways = states[first..].iter().chain(&states[..first]).map(|(looks, _)| looks.as_slice()).chain([&[][..]]);
         let mut all = Vec::new();
-        for (looks, _) in sooner.iter().chain(later) {
-            let Some(found) = self.go_on_from(asked, looks, value) else { return false };
+        for looks in ways {
+            let Some(found) = self.go_on_from(asked, looks, value, stacks) else { return Some(false) };
             all.push(found);
         }
-        let Some(wanted) = self.go_on_from(asked, &[], value) else { return false };
-        all.iter().all(|found| comes_to_the_same(&wanted, found))
+        if was_put_back && asked.again {
+            // It has turned out on the way that the thread cannot be put back.
+            return self.goes_on_in_the_same_way(asked, states, value, stacks);
+        }
+        let wanted = all.pop().unwrap_or_default();
+        let same = all.iter().all(|found| comes_to_the_same(&wanted, found));
+        let goes_wrong = wanted.last().is_some_and(|last| last.came == OTHER);
+        if !same && goes_wrong && stacks == Stacks::AtTheEnd { None } else { Some(same) }
     }
 
     /// The states in which a thread can be after looks that fail, and such looks.
@@ -291,10 +321,12 @@ impl RustMachine {
             for &value in fails {
                 let mut looks: Vec<Outcome> = states[next].0.clone();
                 looks.push(value);
-                if asked.again || !self.come_after(asked, &looks) || asked.again {
+                let there = !asked.again && self.come_after(asked, &looks);
+                if !there || asked.again {
                     return None;
                 }
-                let now = self.place(asked, OPERATION);
+                let seen = asked.seen.take().filter(|(seen, _)| *seen == looks);
+                let now = seen.map_or_else(|| self.place(asked, OPERATION), |(_, now)| now);
                 if !now.differs_in_stack(before) || states.len() == MOST {
                     return None;
                 }
@@ -311,16 +343,34 @@ impl RustMachine {
 
     /// Lets a thread go on after looks that have failed: what it comes to, up to the first operation whose outcome is not
     /// known.
-    fn go_on_from(&mut self, asked: &mut Asked, looks: &[Outcome], value: Outcome) -> Option<Vec<Place>> {
+    fn go_on_from(
+        &mut self,
+        asked: &mut Asked,
+        looks: &[Outcome],
+        value: Outcome,
+        stacks: Stacks,
+    ) -> Option<Vec<Place>> {
         if !self.come_after(asked, looks) {
             return None;
         }
         asked.looks = None;
         let mut came = self.tell_once(asked.thread, value);
-        let mut places = vec![self.place(asked, came)];
-        while places.len() < LONGEST && places.last().is_some_and(Place::stores) {
+        let mut places = Vec::new();
+        loop {
+            let place = match stacks {
+                Stacks::AtTheEnd => self.place_but_for_stack(asked, came),
+                Stacks::Everywhere => self.place(asked, came),
+            };
+            places.push(place);
+            if places.len() == LONGEST || !place.stores() {
+                break;
+            }
             came = self.tell_once(asked.thread, 0);
-            places.push(self.place(asked, came));
+        }
+        if stacks == Stacks::AtTheEnd
+            && let Some(last) = places.last_mut()
+        {
+            last.trace = self.place(asked, came).trace;
         }
         Some(places)
     }
@@ -394,6 +444,15 @@ impl RustMachine {
         }
     }
 
+    /// Where a thread is, whatever is on stacks.
+    fn place_but_for_stack(&mut self, asked: &Asked, came: u64) -> Place {
+        let trace = match asked.again {
+            true => Trace { stack: NOT_LOOKED_AT, ..self.trace(asked.thread, &asked.before) },
+            false => Trace { stack: NOT_LOOKED_AT, memory: self.memory_differences(&asked.here) },
+        };
+        Place { came, stands: self.stands_at(asked.thread), trace }
+    }
+
     /// Where a thread is.
     fn place(&mut self, asked: &Asked, came: u64) -> Place {
         let trace = if asked.again {
@@ -406,10 +465,11 @@ impl RustMachine {
     }
 }
 
-/// Whether a thread comes to the same state on two ways, and to the same on the way there.
+/// Whether a thread comes to the same state on two ways, and to the same on the way there. (Where stacks were not looked at,
+/// they count as the same, and so they have to be at the end: if states are the same somewhere, they are so from there on.)
 fn comes_to_the_same(one: &[Place], other: &[Place]) -> bool {
     for (one, other) in one.iter().zip(other) {
-        if one == other {
+        if one == other && one.trace.stack != NOT_LOOKED_AT {
             return one.came == OPERATION || one.came == ENDED;
         }
         if !one.differs_in_stack(other) {

@@ -26,6 +26,8 @@ struct Search<'a> {
     /// Where there are blocks and stacks.
     blocks: Range<usize>,
     stacks: Range<usize>,
+    /// The stack of the thread itself.
+    own: Range<usize>,
     /// By number, which were found, and which of them have not been looked into.
     found: Vec<bool>,
     threads: Vec<bool>,
@@ -34,9 +36,10 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(shared: &'a Shared) -> Search<'a> {
+    fn new(shared: &'a Shared, own: Range<usize>) -> Search<'a> {
         Search {
             shared,
+            own,
             blocks: shared.blocks.bounds(),
             stacks: shared.places.stack_bounds(),
             found: vec![false; shared.blocks.count()],
@@ -64,6 +67,8 @@ impl<'a> Search<'a> {
             if !tagged {
                 return add_block(hasher, &block.id, at - block.at);
             }
+        } else if self.own.contains(&at) && !tagged {
+            return hasher.write_usize(at - self.own.start);
         } else if self.stacks.contains(&at)
             && let Some((thread, depth)) = self.shared.places.on_stack(at)
         {
@@ -110,8 +115,11 @@ impl<'a> Search<'a> {
     }
 }
 
+#[inline]
 fn add_block(hasher: &mut FxHasher, id: &BlockId, offset: usize) {
-    id.hash(hasher);
+    let (thread, nth) = id.owner();
+    hasher.write_u64((thread.index() as u64) << 32 | u64::from(nth));
+    hasher.write_usize(id.size << 6 | id.align.trailing_zeros() as usize);
     hasher.write_usize(offset);
 }
 
@@ -122,7 +130,11 @@ impl RustMachine {
         runtime::shared(|shared| {
             let shared: &Shared = shared;
             let engine = self.pool.engine(shared.top);
-            let mut search = Search::new(shared);
+            let own = self.slots[thread.index()].as_ref().map_or(0..0, |slot| {
+                let (limit, base) = slot.strand.stack();
+                limit..base
+            });
+            let mut search = Search::new(shared, own);
             let mut hasher = FxHasher::default();
             told.for_each(|value| search.see(shared.real_of(value), &mut hasher));
             search.find_thread(thread);

@@ -118,7 +118,13 @@ impl RustMachine {
                 (n, now).hash(&mut hasher);
             }
         }
-        (hasher.finish(), runtime::shared(|shared| shared.differences(&snapshot.shared, ThreadId::new(thread))))
+        (hasher.finish(), self.memory_differences(snapshot))
+    }
+
+    /// A number for what a thread has changed since a snapshot that is not on stacks.
+    pub(super) fn memory_differences(&self, snapshot: &Snapshot) -> u64 {
+        let thread = snapshot.of.map_or(ThreadId::new(0), |(thread, _)| thread);
+        runtime::shared(|shared| shared.differences(&snapshot.shared, thread))
     }
 
     /// The operation that a thread comes to first if it is told an outcome, if it comes to one. None if that cannot be seen
