@@ -26,8 +26,8 @@
 //! loop, one for the first look and one for all others: then it is not even at the same instruction. Operations that loops
 //! wait with keep them from that (`runtime::prepare`), but they cannot if the loop calls a function that performs the
 //! operation. And without optimisation there are values on the stack that are there from the first look on. As soon as
-//! some look is found to come back in another state, it is asked whether that makes a difference (`returns.rs`), from then on
-//! and with the values that were asked about before. If it does, the exploration starts again; the first look that fails is
+//! some look is found to come back in another state, it is asked from then on whether that makes a difference (`returns.rs`).
+//! If others have come back before in the same state, the exploration starts again for that. If it does, the exploration starts again; the first look that fails is
 //! then one like any other, and the second one waits.
 //!
 //! If no look ever comes back in the same state or in one that is as good (since the thread counts them, for instance), or
@@ -122,21 +122,33 @@ impl Awaits {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
-    /// A look has come back in another state: whether it is asked from now on if that makes a difference.
+    /// The same, or none has come back yet.
+    pub(super) fn may_come_to_differ(&self, at: At) -> bool {
+        let first = |known: &Await, returns: &Returns| matches!((known, returns), (Await::Unknown(_), Returns::Same));
+        self.places.get(at).is_some_and(|(known, returns)| *returns == Returns::AsGood || first(known, returns))
+    }
+
+    /// A look has come back in another state, the first that has come back at all: whether looks may do so from now on.
     fn lets_differ(&mut self, at: At) -> bool {
-        let Some((_, returns @ Returns::Same)) = self.places.get_mut(at) else { return false };
+        let Some((Await::Unknown(_), returns @ Returns::Same)) = self.places.get_mut(at) else { return false };
         *returns = Returns::AsGood;
         true
     }
 
+    /// Whether looks at a place were found that come back in another state and make a difference.
+    fn must_be_same(&self, at: At) -> bool {
+        self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::SameOnly)
+    }
+
     /// What has come of a look; whether everything has to start again, since the place is given up or is treated otherwise.
-    fn looked(&mut self, at: At, look: Look) -> bool {
+    pub(super) fn looked(&mut self, at: At, look: Look) -> bool {
         let Some((known, returns)) = self.places.get_mut(at) else { return false };
         let before = (*known == Await::GivenUp, *returns);
         (*known, *returns) = match (look, *known, *returns) {
             (Look::Elsewhere, _, returns) => (Await::GivenUp, returns),
             (Look::ComesBack, Await::Unknown(_), returns) => (Await::Known, returns),
             (Look::Matters, known, _) => (known, Returns::SameOnly),
+            (Look::Changed, known, Returns::Same) => (known, Returns::AsGood),
             (Look::Changed, Await::Unknown(PATIENCE..), returns) => (Await::GivenUp, returns),
             (Look::Changed, Await::Unknown(n), returns) => (Await::Unknown(n + 1), returns),
             (_, known, returns) => (known, returns),
@@ -204,11 +216,14 @@ impl RustMachine {
         let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
         let may_differ = runtime::shared(|shared| shared.awaits.may_differ(at));
+        let may_come_to_differ = !may_differ && runtime::shared(|shared| shared.awaits.may_come_to_differ(at));
         let goes_on = match may_differ {
             true => self.goes_on_at_once(thread, value),
-            false if before == Some(false) => true,
-            false => !is_quiet(&op, value) && self.notes_look(thread, value, Look::GoesOn),
+            false => !is_quiet(&op, value) || before == Some(false),
         };
+        if goes_on && may_come_to_differ {
+            self.notes_going_on(thread, value);
+        }
         if goes_on || self.stale && self.run_again().is_err() {
             return false;
         }
@@ -219,12 +234,15 @@ impl RustMachine {
                 return false;
             }
             look = self.look_otherwise(thread, value);
-        } else if !may_differ {
-            self.notes_look(thread, value, look);
+        } else if look == Look::GoesOn && may_come_to_differ {
+            self.notes_going_on(thread, value);
         }
         let waits = look == Look::ComesBack;
-        // It was found to wait, and now it goes on: what it was told does not say all.
-        let look = if before.is_some_and(|before| before != waits) { Look::Elsewhere } else { look };
+        // It was found to wait, and now it goes on: what it was told does not say all. (If it comes back, but in another state,
+        // there may still be states that are as good.)
+        let differs = before.is_some_and(|before| before != waits);
+        let may_be_as_good = look == Look::Changed && runtime::shared(|shared| !shared.awaits.must_be_same(at));
+        let look = if differs && !may_be_as_good { Look::Elsewhere } else { look };
         if look == Look::Elsewhere {
             self.ahead = None;
         }
@@ -290,7 +308,7 @@ impl RustMachine {
     }
 
     /// The same for what it has been told before a step.
-    fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
+    pub(super) fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
         for (step, &told) in self.steps[..n].iter().zip(&self.told).rev() {
             match step.op {
                 _ if step.thread == thread => return told,

@@ -15,11 +15,13 @@
 //! value of U. In G without the looks that fail, the thread is in S when it reads the value of U, and goes on as it does
 //! in G. The rest is as in `spin.rs`.
 //!
-//! All of that is looked at whenever the engine asks about a value: with all values that it has asked about before if the
-//! thread had been told the same. What depends on what others have left in memory is thereby looked at for each pair of values
-//! when the second of them is asked for. Both have to be there by then: a thread is told nothing that nobody has written in the
-//! present run, since it could not have been prepared for it (the value may be a pointer). If something ever does not hold,
-//! the exploration starts again, and at this place only looks that come back in the same state fail.
+//! All of that is looked at whenever the engine asks about a value: with the values that it has asked about before if the
+//! thread had been told the same. But a thread is told nothing that nobody has written in the present run, since it could not
+//! have been prepared for it (the value may be a pointer). What has been left out for that is made up for: G without the
+//! looks that fail has the same writes as G, and it is explored. When that is at its end, all values that have been written
+//! are known. Either those of W among them have been tried out together with the value that the thread has gone on with,
+//! or one of them will be found to be in W later, and then they have to be tried out at once. If not, or if something ever does
+//! not hold, the exploration starts again, and at this place only looks that come back in the same state fail.
 //!
 //! What comes of it depends on nothing but the values and the situation that the thread is in (`situation.rs`), so it is
 //! looked at once for each of these: what others do elsewhere makes no difference.
@@ -39,10 +41,11 @@ use super::past::written;
 use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
+use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId, main_thread};
 use std::hash::{Hash, Hasher};
 
 /// More values and states are not looked at.
@@ -66,6 +69,33 @@ pub(super) struct Returns {
 struct Values {
     fails: Vec<Outcome>,
     goes_on: Vec<Outcome>,
+    /// A value with which it goes on, and those with which looks were made before that and failed: it makes no difference.
+    tried: Vec<(Outcome, Vec<Outcome>)>,
+    /// The same where an execution has ended, with all values that were there.
+    ended: Vec<(Outcome, Vec<Outcome>)>,
+}
+
+impl Values {
+    /// Whether it was tried out that looks with some of these values make no difference to a thread that goes on with one.
+    fn makes_no_difference(&self, goes_on: Outcome, there: &[Outcome]) -> bool {
+        let fails: Vec<Outcome> = there.iter().copied().filter(|value| self.fails.contains(value)).collect();
+        let tried = |(value, looks): &(Outcome, Vec<Outcome>)| {
+            *value == goes_on && fails.iter().all(|value| looks.contains(value))
+        };
+        fails.is_empty() || self.tried.iter().any(tried)
+    }
+
+    /// The values of both kinds that are there, or are asked about now.
+    fn there(&self, there: &[Outcome], asked: Outcome) -> [Vec<Outcome>; 2] {
+        let is_there = |value: &Outcome| *value == asked || there.contains(value);
+        [&self.fails, &self.goes_on].map(|values| values.iter().copied().filter(is_there).collect())
+    }
+
+    fn note_tried(&mut self, goes_on: Outcome, fails: &[Outcome]) {
+        if !self.makes_no_difference(goes_on, fails) {
+            self.tried.push((goes_on, fails.to_vec()));
+        }
+    }
 }
 
 impl Returns {
@@ -94,9 +124,10 @@ impl Returns {
         Ok(())
     }
 
-    /// All values that were asked about.
-    fn asked_about(&self, past: (u64, ThreadId)) -> impl Iterator<Item = Outcome> {
-        self.values.get(&past).into_iter().flat_map(|values| values.fails.iter().chain(&values.goes_on)).copied()
+    /// Whether a value was asked about.
+    fn knows(&self, past: (u64, ThreadId), value: Outcome) -> bool {
+        let knows = |values: &Values| values.fails.contains(&value) || values.goes_on.contains(&value);
+        self.values.get(&past).is_some_and(knows)
     }
 }
 
@@ -166,14 +197,11 @@ impl RustMachine {
         writes && self.returns.is_first(past) && self.returns.note(past, value, false).is_ok()
     }
 
-    /// Notes what has come of a look where none has come back in another state yet: one may do so later. That is always noted.
-    pub(super) fn notes_look(&mut self, thread: ThreadId, value: Outcome, look: Look) -> bool {
+    /// Notes that a thread goes on where no look has come back yet: one may do so in another state later.
+    pub(super) fn notes_going_on(&mut self, thread: ThreadId, value: Outcome) {
         let past = (self.told(thread), thread);
-        if let Look::ComesBack | Look::GoesOn = look {
-            // If it was otherwise before, that will be found again when it is asked whether it makes a difference.
-            let _ = self.returns.note(past, value, look == Look::ComesBack);
-        }
-        true
+        // There may be too many values: that will be found again when it is asked whether it makes a difference.
+        let _ = self.returns.note(past, value, false);
     }
 
     /// Tells a thread a value, as [`RustMachine::look`] does, where looks may come back in another state.
@@ -183,8 +211,7 @@ impl RustMachine {
             return Look::GoesOn;
         }
         let past = (self.told(thread), thread);
-        let is_known = self.returns.asked_about(past).any(|known| known == value);
-        let key = is_known.then(|| self.look_key(past, value));
+        let key = self.returns.knows(past, value).then(|| self.look_key(past, value));
         if let Some(&fails) = key.and_then(|key| self.returns.shown.get(&key)) {
             return match self.returns.note(past, value, fails) {
                 Err(wrong) => wrong,
@@ -212,9 +239,12 @@ impl RustMachine {
 
     /// A number for all that a look depends on.
     fn look_key(&self, past: (u64, ThreadId), value: Outcome) -> u64 {
+        let Op::Access(Access { addr, .. }) = self.states[past.1.index()].op else { return 0 };
+        let there = self.values_of(addr);
+        let told = self.returns.values.get(&past).map(|values| values.there(&there, value)).unwrap_or_default();
         let mut hasher = FxHasher::default();
-        (past, value).hash(&mut hasher);
-        hasher.write_u64(self.situation(past.1, self.returns.asked_about(past).chain([value])));
+        (past, value, &told).hash(&mut hasher);
+        hasher.write_u64(self.situation(past.1, told.into_iter().flatten().chain([value])));
         hasher.finish()
     }
 
@@ -237,8 +267,9 @@ impl RustMachine {
         if let Err(wrong) = self.returns.note(past, value, fails) {
             return wrong;
         }
-        let values = self.returns.values.remove(&past).unwrap_or_default();
-        let same = self.makes_no_difference(asked, &before, &values);
+        let mut values = self.returns.values.remove(&past).unwrap_or_default();
+        let same = self.makes_no_difference(asked, &before, &mut values)
+            && values.ended.iter().all(|(value, there)| values.makes_no_difference(*value, there));
         self.returns.values.insert(past, values);
         if !same {
             return Look::Matters;
@@ -254,30 +285,57 @@ impl RustMachine {
     }
 
     /// Whether a thread goes on in the same way, whatever looks have failed before.
-    fn makes_no_difference(&mut self, asked: &mut Asked, before: &Place, values: &Values) -> bool {
-        if values.fails.is_empty() {
+    fn makes_no_difference(&mut self, asked: &mut Asked, before: &Place, values: &mut Values) -> bool {
+        let Some((Op::Access(access), _)) = before.stands else { return false };
+        // What others have not written they have not prepared either: a pointer may lead nowhere, and a number to what is not
+        // there yet.
+        let [fails, goes_on] = values.there(&self.values_of(access.addr), asked.value);
+        if fails.is_empty() {
             return true;
         }
-        let others = values.fails.iter().chain(&values.goes_on);
-        if !others.copied().all(|value| value == asked.value || self.has_been_written(before, value)) {
-            return false;
-        }
-        let Some(states) = self.states_after(asked, before, &values.fails) else { return false };
-        values.goes_on.iter().all(|&value| {
+        let Some(states) = self.states_after(asked, before, &fails) else { return false };
+        goes_on.into_iter().all(|value| {
             let same = self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::AtTheEnd);
             // It goes wrong in the end: then states may have been the same before that.
-            same.or_else(|| self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::Everywhere))
-                .unwrap_or(false)
+            let same = same
+                .or_else(|| self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::Everywhere))
+                .unwrap_or(false);
+            if same {
+                values.note_tried(value, &fails);
+            }
+            same
         })
     }
 
-    /// Whether a value has been written in this run where a thread looks, or was there from the start. What others have not
-    /// written they have not prepared either: a pointer may lead nowhere, and a number to what is not there yet.
-    fn has_been_written(&self, before: &Place, value: Outcome) -> bool {
-        let Some((Op::Access(access), _)) = before.stands else { return false };
-        let first = self.tries.inits.get(&access.addr).copied();
-        let written = self.steps[..self.made].iter().filter_map(|step| written(step, access.addr));
-        written.chain(first).any(|found| found == value)
+    /// The values that a word has had in this run.
+    fn values_of(&self, addr: Addr) -> Vec<Outcome> {
+        let first = self.tries.inits.get(&addr).copied();
+        let written = self.steps[..self.made].iter().filter_map(|step| written(step, addr));
+        let mut values: Vec<Outcome> = written.chain(first).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    /// An execution has ended: what has been written in it makes no difference to threads that have gone on after a look.
+    pub(super) fn looks_have_ended(&mut self) {
+        if self.returns.values.is_empty() {
+            return;
+        }
+        self.told(main_thread());
+        for n in 0..self.made {
+            let Step { thread, op: Op::Access(access), outcome, at: Some(at), .. } = self.steps[n] else { continue };
+            if !access.spins || !runtime::shared(|shared| shared.awaits.may_come_to_differ(at)) {
+                continue;
+            }
+            let (key, there) = ((self.told_until(n, thread), thread), self.values_of(access.addr));
+            let Some(values) = self.returns.values.get_mut(&key) else { continue };
+            if !values.makes_no_difference(outcome, &there) {
+                runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
+            } else if !values.ended.iter().any(|(value, known)| (*value, known) == (outcome, &there)) {
+                values.ended.push((outcome, there));
+            }
+        }
     }
 
     /// Whether a thread goes on in the same way from some states. None if that is not known, since it goes wrong in the end.
@@ -477,4 +535,23 @@ fn comes_to_the_same(one: &[Place], other: &[Place]) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_count_that_were_tried_out_together() {
+        let mut values = Values { fails: vec![0, 1], ..Values::default() };
+        values.note_tried(3, &[0]);
+        assert!(values.makes_no_difference(3, &[0, 3]));
+        assert!(!values.makes_no_difference(3, &[0, 1, 3]), "looks that find 1 were not tried out");
+        assert!(!values.makes_no_difference(4, &[0, 4]), "4 was not");
+        assert!(values.makes_no_difference(4, &[2, 4]), "no look fails");
+        values.note_tried(3, &[1]);
+        assert!(!values.makes_no_difference(3, &[0, 1, 3]), "the one may matter after the other");
+        values.note_tried(3, &[0, 1]);
+        assert!(values.makes_no_difference(3, &[0, 1, 3]));
+    }
 }
