@@ -115,6 +115,12 @@ pub trait Machine {
     /// The memory objects, to be changed.
     fn memory_mut(&mut self) -> &mut Memory;
 
+    /// Whether stores have to be carried out in the memory, if the engine does not need them there itself: because threads
+    /// look at it, or because what a stored pointer points to is shared from then on.
+    fn wants_stores(&self) -> bool {
+        true
+    }
+
     /// Whether an `AssumeBlocked` thread has come to a point in an iteration of a loop from which on it would change
     /// nothing: it would start the iteration again, and get on if something is different that it has read.
     fn spins(&self, _thread: ThreadId) -> bool {

@@ -10,7 +10,7 @@
 use crate::blocks::{self, quiet};
 use crate::overflow;
 use crate::retry::Standing;
-use crate::shared::{Config, Deferred, PerThread, Shared};
+use crate::shared::{Config, Deferred, PerThread, Repeat, Shared};
 use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
@@ -224,6 +224,12 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(op, at);
     }
+    // What is repeated found room on the stack before.
+    if REPEATS.get()
+        && let Some(outcome) = repeated(&op, at)
+    {
+        return outcome;
+    }
     if overflow::is_near() {
         fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
     }
@@ -231,12 +237,24 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         scrub();
         return perform_unusually(op, at);
     }
-    if REPEATS.get()
-        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op, at))
-    {
-        return outcome;
-    }
     suspend_pending(op, at)
+}
+
+/// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
+#[inline(never)]
+fn repeated(op: &Op, at: At) -> Option<Outcome> {
+    let thread = ThreadId::new(THREAD.get());
+    if !UNUSUAL.get() {
+        return shared(|shared| shared.repeat(thread, op, at));
+    }
+    if DEFERS.get() {
+        return None;
+    }
+    match shared(|shared| shared.repeat_marked(thread, op, at)) {
+        Repeat::No => None,
+        Repeat::Told(outcome) => Some(outcome),
+        Repeat::Unexpected => start_again(),
+    }
 }
 
 /// Performs an operation if there is more to do than usual.
@@ -253,13 +271,8 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
         yields_at(at);
     }
     let op = marked(op, at);
-    let outcome = match from_script(&op, at) {
-        Some(outcome) => outcome,
-        None => {
-            scrub();
-            suspend_pending(op, at)
-        }
-    };
+    scrub();
+    let outcome = suspend_pending(op, at);
     performed(&op, at, outcome);
     outcome
 }
@@ -301,15 +314,6 @@ fn performed(op: &Op, at: At, outcome: Outcome) {
     });
 }
 
-/// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
-#[inline(never)]
-fn from_script(op: &Op, at: At) -> Option<Outcome> {
-    if !REPEATS.get() {
-        return None;
-    }
-    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op, at))
-}
-
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
 #[inline]
 pub(crate) fn repeats(repeats: bool) {
@@ -327,6 +331,9 @@ fn suspend_pending(op: Op, at: At) -> Outcome {
 #[cold]
 #[inline(never)]
 pub(crate) fn perform_deferred() {
+    if !DEFERS.get() {
+        return;
+    }
     let Some(thread) = current() else { return };
     let deferred = shared(|shared| std::mem::take(&mut shared.per_thread(thread).deferred));
     for Deferred { op, at } in deferred {

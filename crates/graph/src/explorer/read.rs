@@ -123,15 +123,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if stale && self.flags_of(e, request, (write, value)).blocked {
                 continue;
             }
-            let rival = self.rival(e, access, write);
-            for older in self.older_writes(e, access, write) {
-                match rival {
-                    Some(other) => self.plan_speculation(e, request, (write, Some(older)), other),
-                    None => self.frame().todo.push(Todo::Source { read: e, write, older: Some(older) }),
-                }
-            }
-            if let Some(other) = rival {
-                self.plan_speculation(e, request, (write, None), other);
+            if access.speculative.is_some() && self.plan_rivalry(e, request, write) {
                 continue;
             }
             if position == newest {
@@ -148,6 +140,22 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.plan_source(e, request, write);
         }
         Ok(Go::Back)
+    }
+
+    /// Notes what else a speculative read may do that could read from a write. Whether another one has read from that, so that
+    /// this is all.
+    fn plan_rivalry(&mut self, e: EventId, request: &Request, write: EventId) -> bool {
+        let rival = self.rival(e, &request.access, write);
+        for older in self.older_writes(e, &request.access, write) {
+            match rival {
+                Some(other) => self.plan_speculation(e, request, (write, Some(older)), other),
+                None => self.frame().todo.push(Todo::Source { read: e, write, older: Some(older) }),
+            }
+        }
+        if let Some(other) = rival {
+            self.plan_speculation(e, request, (write, None), other);
+        }
+        rival.is_some()
     }
 
     /// A read reads from another write than the coherence-last one (line 15).
