@@ -160,10 +160,11 @@ impl<M: Machine> Runner<M> {
     }
 
     fn unmake(&mut self, to: usize) {
-        while self.made.len() > to {
-            self.machine.undo();
-            self.made.pop();
+        if self.made.len() <= to {
+            return;
         }
+        self.machine.undo_last(self.made.len() - to);
+        self.made.truncate(to);
         while self.bounded.last().is_some_and(|&step| step >= to) {
             self.bounded.pop();
         }

@@ -100,6 +100,11 @@ pub trait Machine {
         false
     }
 
+    /// Whether there may be accesses that [`spin`](Access::spins).
+    fn may_spin(&self) -> bool {
+        true
+    }
+
     /// Takes a `Ready` thread out of the execution: it becomes `Stopped` (its Op is a violation) or `AssumeBlocked`.
     fn halt(&mut self, thread: ThreadId, status: Status);
 
@@ -142,6 +147,11 @@ pub trait Machine {
 
     /// Goes back to the newest mark and forgets it. Memory goes back too.
     fn undo(&mut self);
+
+    /// The same with so many marks.
+    fn undo_last(&mut self, marks: usize) {
+        (0..marks).for_each(|_| self.undo());
+    }
 
     /// What a `Ready` thread is about to do, in words.
     fn site(&self, thread: ThreadId) -> Site;

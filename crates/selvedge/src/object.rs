@@ -103,7 +103,7 @@ impl Word {
     pub fn see_with(&self, init: impl FnOnce() -> u64) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
-        let lives = |shared: &mut Shared, seen: &Seen| seen.outside || !shared.blocks.is_freed(place);
+        let lives = |shared: &Shared, seen: &Seen| seen.outside || !shared.blocks.has_freed(place);
         let known = runtime::shared(|shared| shared.recognise(remembered).filter(|seen| lives(shared, seen)));
         match known {
             Some(seen) => seen,

@@ -224,7 +224,9 @@ const BORN: u64 = 1 << 63;
 
 /// Empties a list without dropping what is in it.
 fn forget<T>(list: &mut Vec<T>) {
-    list.drain(..).for_each(std::mem::forget);
+    if !list.is_empty() {
+        list.drain(..).for_each(std::mem::forget);
+    }
 }
 
 impl Shared {

@@ -24,6 +24,7 @@ impl Graph {
         waiting: &mut Vec<EventId>,
     ) -> usize {
         into.clear();
+        (into.without_past, into.may_be_open) = (self.without_past, true);
         into.widen(self.threads.len());
         if into.locations.len() < self.locations.len() {
             into.locations.resize_with(self.locations.len(), Location::default);

@@ -23,14 +23,17 @@ impl Machine for RustMachine {
         result.map_err(|stop| self.fails_again(main_thread(), stop))
     }
 
+    #[inline]
     fn thread_limit(&self) -> usize {
         runtime::shared(|shared| shared.threads.len())
     }
 
+    #[inline]
     fn status(&self, thread: ThreadId) -> Status {
         self.state(thread).status
     }
 
+    #[inline]
     fn pending(&self, thread: ThreadId) -> &Op {
         &self.state(thread).op
     }
@@ -129,6 +132,11 @@ impl Machine for RustMachine {
         self.looks_again(thread, value)
     }
 
+    /// When the first place is found where threads spin, everything starts again.
+    fn may_spin(&self) -> bool {
+        runtime::shared(|shared| !shared.awaits.is_empty())
+    }
+
     fn halt(&mut self, thread: ThreadId, status: Status) {
         self.save(thread);
         self.states[thread.index()].status = status;
@@ -148,15 +156,18 @@ impl Machine for RustMachine {
         violation(ViolationKind::DoubleFree, "an object is freed twice".to_owned(), self.site(thread).span)
     }
 
+    #[inline]
     fn memory(&self) -> &Memory {
         &self.memory
     }
 
+    #[inline]
     fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
 
     /// Threads have memory of their own. This one is there for objects, whether they live, and their first values.
+    #[inline]
     fn wants_stores(&self) -> bool {
         false
     }
@@ -174,13 +185,18 @@ impl Machine for RustMachine {
         false
     }
 
+    #[inline]
     fn mark(&mut self) {
         self.marks.push((self.made, self.saved.len()));
         self.memory.mark();
     }
 
     fn undo(&mut self) {
-        let (made, saved) = self.marks.pop().expect("undo has a mark to go to");
+        self.undo_last(1);
+    }
+
+    fn undo_last(&mut self, marks: usize) {
+        let Some((made, saved)) = self.marks.drain(self.marks.len() - marks..).next() else { return };
         self.stale |= made < self.made;
         for Saved { thread, status, spins, at } in self.saved.drain(saved..).rev() {
             let state = &mut self.states[thread.index()];
@@ -196,7 +212,7 @@ impl Machine for RustMachine {
         self.told.truncate(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
-        self.memory.undo();
+        self.memory.undo_last(marks);
     }
 
     fn site(&self, thread: ThreadId) -> Site {
