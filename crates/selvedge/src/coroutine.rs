@@ -351,7 +351,8 @@ impl Pool {
 
     /// Runs a thread until it suspends itself or ends.
     pub fn resume(&mut self, strand: &mut Strand, outcome: Outcome) -> Came {
-        self.beat.goes_on(strand.here.thread, strand.pending().map(|pending| pending.at));
+        let since = strand.pending().map(|pending| pending.at);
+        self.beat.goes_on(strand.here.thread, since);
         let coroutine = strand.coroutine.as_mut().expect("only threads that have not ended are resumed");
         let marker = 0u8;
         let here = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
@@ -386,7 +387,11 @@ impl Pool {
                 match ended {
                     Ended::Well => Came::End,
                     Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
-                    Ended::Overflowed => Came::Panic(Box::new((overflow::MESSAGE.to_owned(), SourceSpan::default()))),
+                    Ended::Overflowed => {
+                        let thread = strand.here.thread;
+                        let last = runtime::shared(|shared| shared.script.last_of(thread)).or(since);
+                        Came::Panic(Box::new((overflow::message_after(thread, last), SourceSpan::default())))
+                    }
                 }
             }
         }

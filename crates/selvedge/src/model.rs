@@ -61,6 +61,8 @@ pub struct Builder {
     /// Whether every attempt of a loop that tries an exchange again (`fetch_update` among them) is explored, also those that fail
     /// and leave no trace. Off; there are far more executions with it, and no other outcomes.
     pub attempts_one_by_one: bool,
+    /// Whether it is tried out what loops do. Off once a thread of the operating system could not be used any more after that.
+    pub(crate) tries_out: bool,
 }
 
 /// What an exploration has shown.
@@ -99,7 +101,12 @@ fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
 }
 
 impl Builder {
-    /// The defaults, and what the environment says.
+    /// Everything is explored, under RC11, without a bound on executions or time; an execution may have 10,000 operations. The
+    /// environment variables that fields name take precedence over that, and what is set afterwards over these.
+    ///
+    /// # Panics
+    ///
+    /// If one of these variables is not what it has to be: `LOOM_MAX_DURATION=soon`.
     pub fn new() -> Builder {
         Builder {
             max_threads: 5,
@@ -118,6 +125,7 @@ impl Builder {
             max_timeouts: 2,
             panics_end_threads: false,
             attempts_one_by_one: false,
+            tries_out: true,
         }
     }
 
@@ -183,13 +191,13 @@ impl Builder {
 
     fn explore_at(&self, body: crate::machine::Body, at: At) -> Stats {
         if runtime::is_spoiled() {
-            let this = self.clone();
-            let name = std::thread::current().name().unwrap_or("model").to_owned();
-            let thread = std::thread::Builder::new().name(name).spawn(move || this.explore_at(body, at));
-            return thread.expect("a thread can be started").join().unwrap_or_else(|e| std::panic::resume_unwind(e));
+            return elsewhere(|| self.explore_at(body, at));
         }
         let started = Instant::now();
-        let mut stats = pass::run(self, &body, at);
+        let Some(mut stats) = pass::run(self, &body, at) else {
+            let this = Builder { tries_out: false, ..self.clone() };
+            return elsewhere(|| this.explore_at(body, at));
+        };
         stats.duration = started.elapsed();
         stats.ignored = self.ignored();
         if let (Some(file), Some(replay)) = (&self.checkpoint_file, &stats.replay)
@@ -208,6 +216,15 @@ impl Default for Builder {
     fn default() -> Builder {
         Builder::new()
     }
+}
+
+/// Calls a function on another thread of the operating system, in which nothing has been left in the middle of a panic.
+pub(crate) fn elsewhere<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    let name = std::thread::current().name().unwrap_or("model").to_owned();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(name).spawn_scoped(scope, f);
+        thread.expect("a thread can be started").join().unwrap_or_else(|e| std::panic::resume_unwind(e))
+    })
 }
 
 /// Whether what runs now is tried out only, to see what an attempt of a loop would leave that fails, perhaps with values that

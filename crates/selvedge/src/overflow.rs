@@ -9,7 +9,10 @@
 // A signal handler.
 #![allow(unsafe_code)]
 
+use crate::report;
+use crate::runtime::At;
 use corosensei::trap::CoroutineTrapHandler;
+use selvedge_machine::ThreadId;
 use std::cell::Cell;
 
 /// How a thread ended.
@@ -58,8 +61,18 @@ pub(crate) fn aborts() -> bool {
 
 const CAUGHT: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")));
 
-/// What is said about it.
-pub(crate) const MESSAGE: &str = "stack overflow: a thread of the model has used up its stack of 1 MiB";
+/// What is said about a thread that has used up its stack.
+pub(crate) fn message(thread: ThreadId) -> String {
+    format!("stack overflow: {} has used up its stack of 1 MiB", report::name(thread))
+}
+
+/// The same if it was not about to perform an operation: there is no telling where it was, but where it came from.
+pub(crate) fn message_after(thread: ThreadId, last: Option<At>) -> String {
+    match last {
+        Some(at) => format!("{}; its last operation was that at {at}", message(thread)),
+        None => format!("{}; it has performed no operation", message(thread)),
+    }
+}
 
 /// How much of a stack has to be left for an operation. What is below the limit of a [`Strand`](crate::coroutine::Strand) is
 /// not looked at when stacks are compared, so no thread may be suspended there.

@@ -9,7 +9,7 @@
 
 use crate::machine::determinism::not_deterministic;
 use crate::machine::{self, Body, RustMachine};
-use crate::model::{Builder, Engine, Stats};
+use crate::model::{Builder, Engine, Stats, elsewhere};
 use crate::progress::Line;
 use crate::replay::{Recorded, model_at};
 use crate::report;
@@ -29,22 +29,23 @@ use std::time::Instant;
 /// After so many starts loops are not learned any more.
 const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 
-/// Runs a model.
-pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Stats {
+/// Runs a model. None if something that was tried out has left this thread of the operating system in the middle of a panic: then
+/// it has to be run on another one, and nothing can be tried out there.
+pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let updates = if builder.attempts_one_by_one { Updates::OneByOne } else { Updates::default() };
     let panics_end_threads = builder.panics_end_threads;
     let config = Config { timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
     let running = Running::start(config);
     let mut stats = recorded(builder, at).and_then(|recorded| run_again(body, recorded)).unwrap_or_default();
     if stats.failure.is_none() {
-        stats = all(builder, body, at);
+        stats = all(builder, body, at)?;
     }
     stats.leaked = runtime::shared(|shared| {
         shared.new_run();
         shared.blocks.leaked as u64
     });
     drop(running);
-    stats
+    Some(stats)
 }
 
 /// The execution that the environment, or the checkpoint file, asks for.
@@ -118,17 +119,17 @@ fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
 }
 
 /// Explores everything.
-fn all(builder: &Builder, body: &Body, at: At) -> Stats {
+fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let mut line = Line::new();
     // The bound is one for all: whatever starts again has what is left of the time.
     let deadline = builder.max_duration.and_then(|limit| Instant::now().checked_add(limit));
-    let first = explore(builder, body, deadline, &mut line);
+    let first = explore(builder, body, deadline, &mut line)?;
     let mut stats = stats(builder, body, &first, at);
     let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
     if left_out.spurious && stats.failure.is_none() {
         if builder.spurious && first.interruption.is_none() {
             runtime::shared(|shared| shared.config = Config { spurious: true, ..config });
-            second(builder, body, at, deadline, &mut stats, &mut line);
+            second(builder, body, at, deadline, &mut stats, &mut line)?;
         } else {
             stats.not_covered.push("exchanges that fail and waits that end for no reason".to_owned());
         }
@@ -161,12 +162,19 @@ fn all(builder: &Builder, body: &Body, at: At) -> Stats {
             "whether loops that spin and choose (`nondet`) ever end: a thread that comes round is not followed further";
         stats.notes.push(note.to_owned());
     }
-    stats
+    Some(stats)
 }
 
 /// The second pass.
-fn second(builder: &Builder, body: &Body, at: At, deadline: Option<Instant>, stats: &mut Stats, line: &mut Line) {
-    let result = explore(builder, body, deadline, line);
+fn second(
+    builder: &Builder,
+    body: &Body,
+    at: At,
+    deadline: Option<Instant>,
+    stats: &mut Stats,
+    line: &mut Line,
+) -> Option<()> {
+    let result = explore(builder, body, deadline, line)?;
     let second = self::stats(builder, body, &result, at);
     stats.spurious = second.complete + second.blocked;
     stats.failure = second.failure;
@@ -176,9 +184,10 @@ fn second(builder: &Builder, body: &Body, at: At, deadline: Option<Instant>, sta
     stats.not_covered.extend(not_covered);
     let notes: Vec<String> = second.notes.into_iter().filter(|note| !stats.notes.contains(note)).collect();
     stats.notes.extend(notes);
+    Some(())
 }
 
-fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut Line) -> Exploration {
+fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut Line) -> Option<Exploration> {
     let mut limits = Limits {
         max_events: builder.max_branches,
         max_executions: builder.max_permutations.map(|n| n as u64),
@@ -199,7 +208,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
     let (mut starts, mut in_vain) = (0, 0);
     loop {
         starts += 1;
-        if starts == MOST_STARTS {
+        if starts == MOST_STARTS || !builder.tries_out {
             learn_no_more();
         }
         limits.time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -223,11 +232,21 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);
-            return result;
+            if !builder.tries_out {
+                result.notes.push(SPOILED.to_owned());
+            }
+            return Some(result);
+        }
+        if runtime::is_spoiled() {
+            return None;
         }
         in_vain += result.complete + result.blocked;
     }
 }
+
+/// Why loops are explored iteration by iteration if nothing can be tried out.
+const SPOILED: &str = "loops are explored iteration by iteration: when it was tried out what one does, a destructor panicked \
+                       because of a panic, or did not come to an end";
 
 /// What loops do is not found out any more.
 fn learn_no_more() {
@@ -324,18 +343,20 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     };
     let explored = result.complete + result.blocked;
     let model = model.name();
-    // A thread that cannot be run again for the table is no reason to lose the verdict.
-    let lines = if runtime::is_spoiled() {
-        "  (the steps cannot be shown)\n".to_owned()
+    let config = runtime::shared(|shared| shared.config);
+    let (differs, lines) = if runtime::is_spoiled() {
+        elsewhere(|| {
+            let running = Running::start(config);
+            let shown = shown(body, found, recorded);
+            drop(running);
+            shown
+        })
     } else {
-        let again = replay(body, recorded);
-        if let Some(differs) = comes_not_again(found, &again) {
-            text = differs;
-        }
-        let shown = |replay: Replay| table(&replay, is_forever(found.violation.kind));
-        let not_shown = |error| format!("  (the steps cannot be shown: {error} Or is the model not deterministic?)\n");
-        again.map_or_else(not_shown, shown)
+        shown(body, found, recorded)
     };
+    if let Some(differs) = differs {
+        text = differs;
+    }
     let before = match explored {
         0 => "the first that was explored".to_owned(),
         1 => "one other was explored before it".to_owned(),
@@ -344,6 +365,16 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     text.push_str(&format!("in this execution (memory model {model}; {before}):\n"));
     text.push_str(&lines);
     text
+}
+
+/// Runs the execution of a violation again: what is wrong if that does not come again, and a table of its steps.
+fn shown(body: &Body, found: &Found, recorded: &Recorded) -> (Option<String>, String) {
+    let again = replay(body, recorded);
+    let differs = comes_not_again(found, &again);
+    let shown = |replay: Replay| table(&replay, is_forever(found.violation.kind));
+    // A thread that cannot be run again for the table is no reason to lose the verdict.
+    let not_shown = |error| format!("  (the steps cannot be shown: {error} Or is the model not deterministic?)\n");
+    (differs, again.map_or_else(not_shown, shown))
 }
 
 #[cfg(test)]
@@ -416,7 +447,7 @@ mod tests {
         let body: Body = Arc::new(long);
         let mut stats = Stats::default();
         let now = Some(Instant::now());
-        second(&Builder::new(), &body, Location::caller(), now, &mut stats, &mut Line::new());
+        second(&Builder::new(), &body, Location::caller(), now, &mut stats, &mut Line::new()).unwrap();
         drop(running);
         assert!(stats.not_covered.iter().any(|line| line.contains("the bound on time")), "{:?}", stats.not_covered);
     }

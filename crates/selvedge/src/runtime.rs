@@ -231,7 +231,7 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         return outcome;
     }
     if overflow::is_near() {
-        fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
+        fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
     if UNUSUAL.get() {
         scrub();
@@ -488,7 +488,7 @@ fn yields_at(at: At) {
 #[inline(never)]
 fn has_room(at: At) {
     if overflow::is_near() {
-        fail(ViolationKind::Assertion, overflow::MESSAGE.to_owned(), at);
+        fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
 }
 
@@ -666,11 +666,19 @@ fn install_hook() {
 fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
     let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
     // What comes next is the end of the process, unless it is caught.
-    if message == "panic in a destructor during cleanup" || message == "panic in a function that cannot unwind" {
+    let in_destructor = message == "panic in a destructor during cleanup";
+    if in_destructor || message == "panic in a function that cannot unwind" {
         let mut before = PANIC.take();
-        let (second, place) = before.pop().unwrap_or_default();
-        let first = before.pop().map(|(first, place)| format!("; the first one, at {place}: {first}"));
-        let message = format!("{second} ({message}{})", first.unwrap_or_default());
+        let (last, last_at) = before.pop().unwrap_or_default();
+        // What went wrong is what the first one says. The other may come of that: destructors are told zero (`aside`).
+        let (message, place) = match before.pop().filter(|_| in_destructor) {
+            Some((first, place)) => {
+                let told = if ASIDE.get() > 0 { ", having found zero in atomics, since its thread panics" } else { "" };
+                let and = "and a destructor that runs because of this panic";
+                (format!("{first}; {and} panics too, at {last_at}{told}: {last}"), place)
+            }
+            None => (format!("{last} ({message})"), last_at),
+        };
         if overflow::aborts() {
             SPOILED.set(true);
         } else {

@@ -57,6 +57,12 @@ impl Script {
             step
         })
     }
+
+    /// Where the step stands that was repeated last, if it was this thread's.
+    pub fn last_of(&self, thread: ThreadId) -> Option<At> {
+        let step = self.steps[..self.end].get(self.next.checked_sub(1)?)?;
+        step.at.filter(|_| step.thread == thread)
+    }
 }
 
 #[cfg(test)]

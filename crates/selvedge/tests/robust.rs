@@ -51,10 +51,14 @@ fn a_destructor_that_panics_is_a_failure() {
 
 #[test]
 fn a_destructor_that_panics_while_a_panic_unwinds_is_a_failure() {
-    fails(&["in the destructor", "the first one", "first of all"], || {
+    let failure = fails(&["in the destructor", "a destructor that runs because of this panic panics too"], || {
+        let x = AtomicUsize::new(0);
         let _panics = Panics;
+        x.store(1, Relaxed);
         panic!("first of all");
     });
+    assert!(failure.starts_with("assertion: first of all"), "what came first is what went wrong: {failure}");
+    assert!(failure.contains("store of 1"), "the steps are shown: {failure}");
     all_is_well();
     // And what fails once more is found once more.
     fails(&["assertion: again"], || panic!("again"));
@@ -77,10 +81,16 @@ fn deeper(n: u64) -> u64 {
 
 #[test]
 fn a_thread_that_uses_up_its_stack_is_a_failure() {
-    fails(&["stack overflow"], || {
+    fails(&["stack overflow: main has", "performed no operation"], || {
         std::hint::black_box(deeper(0));
     });
-    fails(&["stack overflow", "thread 1"], || {
+    let line = line!() + 3;
+    let last = format!("its last operation was that at crates/selvedge/tests/robust.rs:{line}");
+    fails(&["stack overflow: main has", &last], || {
+        AtomicUsize::new(0).store(1, Relaxed);
+        std::hint::black_box(deeper(0));
+    });
+    fails(&["stack overflow: thread 1 has", "robust.rs"], || {
         let x = Arc::new(AtomicUsize::new(0));
         fn forever(x: &AtomicUsize) -> usize {
             let array = std::hint::black_box([x.load(Relaxed); 512]);
@@ -89,6 +99,45 @@ fn a_thread_that_uses_up_its_stack_is_a_failure() {
         let other = Arc::clone(&x);
         thread::spawn(move || forever(&other)).join().unwrap();
     });
+    all_is_well();
+}
+
+/// Never zero, but for destructors that run because of a panic: these are told zero.
+struct NeverZero(Arc<AtomicUsize>);
+
+impl NeverZero {
+    /// No other thread changes it, so that never fails; what is tried out does (`retry.rs`).
+    fn changes(&self, to: usize) {
+        let old = self.0.load(Relaxed);
+        assert!(self.0.compare_exchange(old, to, AcqRel, Relaxed).is_ok(), "there is nobody else");
+    }
+}
+
+impl Drop for NeverZero {
+    fn drop(&mut self) {
+        assert_ne!(self.0.swap(7, AcqRel), 0);
+    }
+}
+
+#[test]
+fn what_is_tried_out_may_panic_twice() {
+    let stats = explore(|| {
+        let x = NeverZero(Arc::new(AtomicUsize::new(1)));
+        for to in 2..5 {
+            x.changes(to);
+        }
+    });
+    assert_eq!((stats.failure, stats.complete), (None, 1));
+    assert!(stats.notes.iter().any(|note| note.contains("because of a panic")), "{:?}", stats.notes);
+    // The same where it really fails: that is what is said, and not what came of it.
+    let failure = fails(&["there is nobody else", "having found zero in atomics"], || {
+        let x = Arc::new(AtomicUsize::new(1));
+        let other = NeverZero(Arc::clone(&x));
+        let handle = thread::spawn(move || other.changes(2));
+        x.store(3, Relaxed);
+        handle.join().unwrap();
+    });
+    assert!(failure.starts_with("assertion: there is nobody else"), "{failure}");
     all_is_well();
 }
 

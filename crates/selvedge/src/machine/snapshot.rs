@@ -180,8 +180,13 @@ impl RustMachine {
     }
 }
 
-/// If a thread has been stopped, it has handed over what says why: that is not its own any more.
+/// If a thread has been stopped, it has handed over what says why: that is not its own any more. And if it was left in the
+/// middle of a panic, no model can be run on this thread of the operating system any more: that was no execution, so
+/// everything is done once more on another one (`pass.rs`).
 pub(super) fn cannot_be_put_back(came: &Came) {
+    if runtime::is_spoiled() {
+        runtime::shared(|shared| shared.restart = true);
+    }
     if let Came::To(Yielded::Stop(_)) = came {
         runtime::shared(|shared| shared.blocks.freed_other = true);
     }
