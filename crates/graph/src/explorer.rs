@@ -107,7 +107,7 @@ pub struct Storage {
     steps: Vec<crate::runner::Step>,
     places: Vec<(Addr, u8)>,
     locations: FxHashMap<Addr, crate::event::LocId>,
-    scratch: Scratch,
+    scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
     habits: Vec<Habits>,
@@ -136,7 +136,7 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     /// Frames that are not in use, kept for their memory.
     spare: Vec<Frame>,
     locations: FxHashMap<Addr, crate::event::LocId>,
-    scratch: Scratch,
+    scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
     /// What is known of locations over all graphs.

@@ -25,7 +25,7 @@ use crate::coroutine::{Came, Pool, Strand};
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
-use crate::shared::Shared;
+use crate::shared::{Numbered, Shared};
 use crate::spin::{Iteration, Spin};
 use crate::update::Updates;
 use awaits::Ahead;
@@ -98,7 +98,7 @@ pub(crate) struct RustMachine {
     /// By step, a number for what its thread has been told, as far as that is known.
     told: Vec<u64>,
     /// What is known of loops that try again.
-    tries: retries::Tries,
+    tries: Box<retries::Tries>,
     /// What has been compared.
     compared: determinism::Compared,
 }
@@ -116,13 +116,14 @@ pub(crate) struct Left {
     steps: Vec<Step>,
     saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
+    met: Vec<Numbered>,
 }
 
 impl RustMachine {
     /// A machine that will run this closure.
     pub fn new(body: Body) -> RustMachine {
         let (left, spins) = runtime::shared(|shared| (std::mem::take(&mut shared.left), shared.spins));
-        let Left { memory, slots, states, steps, saved, marks } = left;
+        let Left { memory, slots, states, steps, saved, marks, met } = left;
         let mut memory = memory.unwrap_or_else(|| {
             let mut memory = Memory::new();
             places::block(&mut memory);
@@ -149,8 +150,8 @@ impl RustMachine {
             image: Vec::new(),
             surroundings: Surroundings::default(),
             told: Vec::new(),
-            tries: retries::Tries::default(),
-            compared: determinism::Compared::default(),
+            tries: Box::default(),
+            compared: determinism::Compared::new_in(met),
         }
     }
 
@@ -165,12 +166,14 @@ impl RustMachine {
             steps: std::mem::take(&mut self.steps),
             saved: std::mem::take(&mut self.saved),
             marks: std::mem::take(&mut self.marks),
+            met: self.compared.take_met(),
         };
         left.slots.clear();
         left.states.clear();
         left.steps.clear();
         left.saved.clear();
         left.marks.clear();
+        left.met.clear();
         left
     }
 

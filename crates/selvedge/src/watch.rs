@@ -164,9 +164,9 @@ mod tests {
     fn a_turn_is_seen_from_outside() {
         let turns = || BEAT.with(|beat| beat.turns.load(Relaxed));
         let before = turns();
-        goes_on(ThreadId::new(3), Some(Location::caller()));
+        beat().goes_on(ThreadId::new(3), Some(Location::caller()));
         assert_eq!((turns(), BEAT.with(|beat| beat.thread.load(Relaxed))), (before + 1, 3));
-        is_back();
+        beat().is_back();
         assert_eq!((turns() - before, turns() % 2), (2, 0));
         let mine = BEAT.with(Arc::downgrade);
         assert!(BEATS.lock().unwrap().iter().any(|beat| beat.ptr_eq(&mine)));
