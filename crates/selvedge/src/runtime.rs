@@ -224,10 +224,9 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(op, at);
     }
+    let mut outcome = 0;
     // What is repeated found room on the stack before.
-    if REPEATS.get()
-        && let Some(outcome) = repeated(&op, at)
-    {
+    if is_repeated(&op, at, &mut outcome) {
         return outcome;
     }
     if overflow::is_near() {
@@ -240,21 +239,27 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     suspend_pending(op, at)
 }
 
-/// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
+/// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
+/// turn. (It is no `Option`: the bytes of one that is none are left over from something else.)
 #[inline(never)]
-fn repeated(op: &Op, at: At) -> Option<Outcome> {
+fn is_repeated(op: &Op, at: At, outcome: &mut Outcome) -> bool {
+    if !REPEATS.get() {
+        return false;
+    }
     let thread = ThreadId::new(THREAD.get());
-    if !UNUSUAL.get() {
-        return shared(|shared| shared.repeat(thread, op, at));
-    }
-    if DEFERS.get() {
-        return None;
-    }
-    match shared(|shared| shared.repeat_marked(thread, op, at)) {
-        Repeat::No => None,
-        Repeat::Told(outcome) => Some(outcome),
-        Repeat::Unexpected => start_again(),
-    }
+    let found = if !UNUSUAL.get() {
+        shared(|shared| shared.repeat(thread, op, at))
+    } else if DEFERS.get() {
+        None
+    } else {
+        match shared(|shared| shared.repeat_marked(thread, op, at)) {
+            Repeat::No => None,
+            Repeat::Told(outcome) => Some(outcome),
+            Repeat::Unexpected => start_again(),
+        }
+    };
+    *outcome = found.unwrap_or_default();
+    found.is_some()
 }
 
 /// Performs an operation if there is more to do than usual.
