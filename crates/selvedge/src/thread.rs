@@ -178,13 +178,16 @@ where
     let packet = Arc::clone(&result);
     let body = lives(Box::new(move || {
         let left = || packet.lock().unwrap_or_else(PoisonError::into_inner);
+        let leave = |value| {
+            let mut left = left();
+            runtime::announce(&left.value);
+            left.value = Some(value);
+        };
         if !runtime::shared(|shared| shared.config.panics_end_threads) {
-            let value = f();
-            left().value = Some(value);
-            return;
+            return leave(f());
         }
         match catch_unwind(AssertUnwindSafe(f)) {
-            Ok(value) => left().value = Some(value),
+            Ok(value) => leave(value),
             Err(panic) => left().panic = Some(panic),
         }
     }));
