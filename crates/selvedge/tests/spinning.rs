@@ -456,3 +456,25 @@ fn a_queue_lock_excludes() {
         });
     }
 }
+
+/// A thread that has been told zeros all the time has not been told the same each time.
+#[test]
+fn loops_that_end_with_zero_are_told_from_loops_that_wait_for_something_else() {
+    let stats = passes(|| {
+        let words = Arc::new([const { AtomicUsize::new(1) }; 2]);
+        words[1].store(0, Relaxed);
+        let other = Arc::clone(&words);
+        let handle = thread::spawn(move || {
+            other[0].store(0, Release);
+            other[1].store(2, Release);
+        });
+        while words[0].load(Acquire) == 1 {
+            hint::spin_loop();
+        }
+        while words[1].load(Acquire) == 0 {
+            hint::spin_loop();
+        }
+        handle.join().unwrap();
+    });
+    assert_eq!((stats.complete, stats.blocked), (1, 0));
+}
