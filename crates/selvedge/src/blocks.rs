@@ -360,7 +360,9 @@ impl Blocks {
             let old = saved.blocks.get(n);
             let (content, others) = rest.split_at(old.filter(|old| !old.freed).map_or(0, |old| old.id.size));
             rest = others;
-            if old.is_none_or(|old| (old.id, old.freed) != (block.id, block.freed)) {
+            // No address is used twice in a run.
+            let is_other = |old: &Block| old.at != block.at && old.id != block.id;
+            if old.is_none_or(|old| is_other(old) || old.freed != block.freed) {
                 (n, block.id, block.freed).hash(hasher);
             }
             if !block.freed && Blocks::bytes(block) != content {

@@ -311,9 +311,12 @@ impl RustMachine {
     fn values_of(&self, addr: Addr) -> Vec<Outcome> {
         let first = self.tries.inits.get(&addr).copied();
         let written = self.steps[..self.made].iter().filter_map(|step| written(step, addr));
-        let mut values: Vec<Outcome> = written.chain(first).collect();
-        values.sort_unstable();
-        values.dedup();
+        let mut values = Vec::new();
+        for value in first.into_iter().chain(written) {
+            if let Err(n) = values.binary_search(&value) {
+                values.insert(n, value);
+            }
+        }
         values
     }
 
