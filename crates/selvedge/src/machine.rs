@@ -545,6 +545,13 @@ impl Machine for RustMachine {
                 self.check(thread, &op, Some(at))?;
             }
         }
+        if let (Op::Access(Access { spins: true, .. }), Some(at), None) = (op, at, &ahead) {
+            self.goes_on_after_look(thread, outcome, at)?;
+            if self.stale {
+                self.run_again()?;
+                self.check(thread, &op, Some(at))?;
+            }
+        }
         self.save(thread);
         self.steps.truncate(self.made);
         self.steps.push(Step { thread, op, outcome, now, at });

@@ -118,7 +118,7 @@ impl Awaits {
     }
 
     /// Whether looks at a place may come back in another state.
-    fn may_differ(&self, at: At) -> bool {
+    pub(super) fn may_differ(&self, at: At) -> bool {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
