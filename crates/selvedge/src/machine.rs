@@ -11,6 +11,7 @@
 
 mod attempts;
 pub(crate) mod awaits;
+mod churn;
 pub(crate) mod determinism;
 mod handover;
 mod past;
@@ -26,10 +27,11 @@ use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::shared::Shared;
-use crate::spin::{Iteration, Spin};
+use crate::spin::{Iteration, Spin, Waits};
 use crate::sync::channel::MESSAGE;
 use crate::update::Updates;
 use awaits::Ahead;
+use churn::Churn;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
@@ -67,8 +69,32 @@ const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: Non
 struct Slot {
     strand: Strand,
     spin: Spin,
+    churn: Churn,
     /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
     cycle: Option<Iteration>,
+}
+
+impl Slot {
+    /// The thread, which may be in a cycle, performs an operation.
+    fn performed(&mut self, op: &Op, outcome: Outcome) {
+        self.spin.performed(op, outcome, is_tried, runtime::shared(|shared| shared.waits.write));
+        if !self.spin.watches() {
+            self.churn.forget();
+        }
+    }
+
+    /// It has come to the next one, and all else was like this before.
+    fn has_made_step(&mut self, thread: ThreadId, before: &Surroundings, others: [&[Option<Slot>]; 2]) {
+        if !before.are_there(others) && !self.churn.is_all(thread, self.strand.at_rest(), before, others) {
+            self.changed();
+        }
+    }
+
+    /// It has changed something that is not its own: a cycle begins anew.
+    fn changed(&mut self) {
+        self.spin.changed();
+        self.churn.forget();
+    }
 }
 
 /// A model being run.
@@ -81,6 +107,8 @@ pub(crate) struct RustMachine {
     /// Steps of the present run; those from `made` on have been taken back.
     steps: Vec<Step>,
     made: usize,
+    /// The number of steps of an execution that is over.
+    ended: Option<usize>,
     stale: bool,
     saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
@@ -141,6 +169,7 @@ impl RustMachine {
             states,
             steps,
             made: 0,
+            ended: None,
             stale: false,
             saved,
             marks,
@@ -203,7 +232,7 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), cycle: None });
+        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), churn: Churn::default(), cycle: None });
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn.
@@ -234,9 +263,9 @@ impl RustMachine {
         let pending = slot.strand.pending();
         let is_step = pending.is_some() && !repeats;
         if slot.spin.watches()
-            && let Some(Pending { op, .. }) = pending
+            && let Some(&Pending { op, .. }) = pending
         {
-            slot.spin.performed(op, outcome, is_tried);
+            slot.performed(&op, outcome);
         }
         // If it has changed something, there is nothing to be watched any more.
         let watches = slot.spin.watches();
@@ -263,27 +292,36 @@ impl RustMachine {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         loop {
-            if watches && !self.surroundings.are_there(others) {
-                slot.spin.changed();
+            if watches {
+                slot.has_made_step(thread, &self.surroundings, others);
             }
             let Came::To(Yielded::Yields { low, .. }) = came else { break };
             if runtime::shared(|shared| !shared.met.is_empty()) {
-                slot.spin.changed();
+                slot.changed();
             }
-            let size = slot.strand.depth(low);
+            let allocate = runtime::shared(|shared| shared.waits.allocate);
+            // What is left over on the stacks of others could be taken for pointers (`churn.rs`).
+            let size = slot.strand.depth(low).max(if allocate { deepest(others) } else { 0 });
             // In a run that is repeated, it may have performed others since.
             let last = std::mem::take(&mut is_step).then(|| self.steps.get(self.made.wrapping_sub(1))).flatten();
             let new = last.is_some_and(|Step { op, at, .. }| {
                 at.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)))
             });
-            // Both at once: either lets everything start again.
-            if runtime::shared(|shared| shared.must_clear(size)) || new {
+            let writes = slot.spin.comes_round()
+                && runtime::shared(|shared| shared.finds(Waits { write: true, ..shared.waits }));
+            // All at once: each lets everything start again.
+            if runtime::shared(|shared| shared.must_clear(size)) || new || writes {
                 runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
             let top = runtime::shared(|shared| shared.top);
-            if let Some(cycle) = slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top)), is_tried) {
+            let mut state = slot.strand.image(low, &self.pool.engine(top));
+            if allocate {
+                self.surroundings.keep(others);
+                state = slot.churn.state(thread, &state, self.surroundings.stacks());
+            }
+            if let Some(cycle) = slot.spin.comes_back(state, is_tried) {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 break;
             }
@@ -452,6 +490,11 @@ impl RustMachine {
         }
     }
 
+    /// Whether nobody goes on any more.
+    fn is_at_end(&self) -> bool {
+        self.ended == Some(self.made) || runtime::shared(|shared| shared.once)
+    }
+
     fn state(&self, thread: ThreadId) -> &State {
         self.states.get(thread.index()).unwrap_or(&ABSENT)
     }
@@ -467,6 +510,12 @@ fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&
     let (before, from) = slots.split_at_mut(thread.index());
     let (slot, after) = from.split_first_mut().expect("a thread that has started has its place");
     (slot, [before, after])
+}
+
+/// How much of the deepest stack is in use.
+fn deepest(threads: [&[Option<Slot>]; 2]) -> usize {
+    let stacks = threads.into_iter().flatten().flatten().map(|slot| size_of_val(slot.strand.at_rest()));
+    stacks.max().unwrap_or(0)
 }
 
 /// What the stacks of suspended threads look like.
@@ -643,7 +692,11 @@ impl Machine for RustMachine {
     }
 
     fn spins(&self, thread: ThreadId) -> bool {
-        self.state(thread).spins.is_some_and(|it| !it.locks || !self.others_came_since(thread, it.steps))
+        self.state(thread).spins.is_some_and(|it| match it.repeats {
+            // While others may still go on, it waits for nothing in particular.
+            true => self.is_at_end() && !self.others_wrote_since(thread, it.steps),
+            false => !it.locks || !self.others_came_since(thread, it.steps),
+        })
     }
 
     fn iteration(&self, thread: ThreadId) -> Option<usize> {
@@ -674,6 +727,7 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.ended = None;
         self.told.truncate(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
@@ -722,6 +776,7 @@ impl Machine for RustMachine {
 
     /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
     fn ends(&mut self) {
+        self.ended = Some(self.made);
         let waits = |shared: &Shared, state: &State| match state.op {
             Op::Access(access) if state.status == Status::Ready => {
                 shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)

@@ -144,7 +144,7 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
-    let LeftOut { timeouts, rounds: left_out_rounds, choices: left_out_choices, .. } =
+    let LeftOut { timeouts, rounds: left_out_rounds, repeats, choices: left_out_choices, .. } =
         runtime::shared(|shared| shared.left_out);
     if timeouts {
         let n = builder.max_timeouts;
@@ -155,6 +155,13 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         stats.not_covered.push(format!(
             "executions in which a thread comes more than {n} times round a loop that takes a lock and gives it back, having \
              changed nothing, while others try to take that lock"
+        ));
+    }
+    if repeats {
+        let n = crate::spin::ROUNDS;
+        stats.not_covered.push(format!(
+            "executions in which a thread comes more than {n} times round a loop that waits and writes the same each time (a \
+             flag that is set and reset, for instance)"
         ));
     }
     if left_out_choices {

@@ -11,6 +11,7 @@ use crate::blocks::{self, quiet};
 use crate::overflow;
 use crate::retry::Standing;
 use crate::shared::{Config, Deferred, PerThread, Shared};
+use crate::spin::Waits;
 use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
@@ -344,8 +345,12 @@ fn defer(op: Op, at: At) {
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    UNUSUAL
-        .set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty() || !shared.unmarked.is_empty()));
+    UNUSUAL.set(shared(|shared| {
+        !shared.awaits.is_empty()
+            || !shared.retries.is_empty()
+            || !shared.unmarked.is_empty()
+            || shared.waits != Waits::default()
+    }));
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);

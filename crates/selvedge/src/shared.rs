@@ -11,7 +11,7 @@ use crate::retry::{Open, Retries, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
-use crate::spin::{Cycle, Iteration};
+use crate::spin::{Cycle, Iteration, Waits};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
@@ -89,6 +89,8 @@ pub(crate) struct LeftOut {
     pub spurious: bool,
     /// More rounds of loops that take locks which others try to take.
     pub rounds: bool,
+    /// More rounds of loops that write the same each time.
+    pub repeats: bool,
     /// Whether a loop in which a thread chooses ever ends.
     pub choices: bool,
     /// Messages without room for them that are sent only if a receiver waits.
@@ -162,6 +164,8 @@ pub(crate) struct Shared {
     pub tries_out: bool,
     /// The exploration has to start again.
     pub restart: bool,
+    /// What threads do that wait.
+    pub waits: Waits,
     /// Whether one execution is run, and no thread runs twice.
     pub once: bool,
     /// How often a run has differed from its record.
@@ -250,6 +254,7 @@ impl Shared {
             retries: Retries::default(),
             tries_out: false,
             restart: false,
+            waits: Waits::default(),
             once: false,
             mismatches: 0,
             ended: 0,
@@ -279,6 +284,7 @@ impl Shared {
         self.unmarked = Unmarked::default();
         self.retries = Retries::default();
         self.restart = false;
+        self.waits = Waits::default();
         self.mismatches = 0;
         self.blocks.leaked = 0;
         self.blocks.install();
@@ -557,6 +563,14 @@ impl Shared {
         hasher.finish()
     }
 
+    /// Something was found that threads do which wait; whether that is news, so that everything starts again.
+    pub fn finds(&mut self, what: Waits) -> bool {
+        let known = Waits { allocate: self.waits.allocate | what.allocate, write: self.waits.write | what.write };
+        let news = known != std::mem::replace(&mut self.waits, known);
+        self.restart |= news;
+        news
+    }
+
     /// A thread has come round: the iteration that it might make forever.
     pub fn comes_round(&mut self, cycle: Cycle) -> Option<Iteration> {
         match cycle {
@@ -573,6 +587,10 @@ impl Shared {
             Cycle::InVain => {
                 self.left_out.rounds = true;
                 None
+            }
+            Cycle::Repeats(iteration) => {
+                self.left_out.repeats = true;
+                Some(iteration)
             }
         }
     }
