@@ -300,8 +300,7 @@ impl RustMachine {
                 slot.changed();
             }
             let allocate = runtime::shared(|shared| shared.waits.allocate);
-            // What is left over on the stacks of others could be taken for pointers (`churn.rs`).
-            let size = slot.strand.depth(low).max(if allocate { deepest(others) } else { 0 });
+            let size = slot.strand.depth(low);
             // In a run that is repeated, it may have performed others since.
             let last = std::mem::take(&mut is_step).then(|| self.steps.get(self.made.wrapping_sub(1))).flatten();
             let new = last.is_some_and(|Step { op, at, .. }| {
@@ -510,12 +509,6 @@ fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&
     let (before, from) = slots.split_at_mut(thread.index());
     let (slot, after) = from.split_first_mut().expect("a thread that has started has its place");
     (slot, [before, after])
-}
-
-/// How much of the deepest stack is in use.
-fn deepest(threads: [&[Option<Slot>]; 2]) -> usize {
-    let stacks = threads.into_iter().flatten().flatten().map(|slot| size_of_val(slot.strand.at_rest()));
-    stacks.max().unwrap_or(0)
 }
 
 /// What the stacks of suspended threads look like.

@@ -28,6 +28,9 @@ static RUNS: AtomicU64 = AtomicU64::new(FIRST_RUN);
 /// Large, so that no other word is taken for it.
 const FIRST_RUN: u64 = 1 << 38;
 
+/// As much of all stacks is cleared if pointers are looked for there.
+const DEEP: usize = 1 << 14;
+
 /// What a thread has done in the present run.
 #[derive(Default)]
 pub(crate) struct PerThread {
@@ -78,6 +81,8 @@ pub(crate) struct Config {
     pub many_senders: bool,
     /// How `fetch_update` is explored.
     pub updates: Updates,
+    /// Whether somebody asks if threads have ended: then they say so.
+    pub sees_ends: bool,
 }
 
 /// What was left out in some execution.
@@ -567,6 +572,10 @@ impl Shared {
     pub fn finds(&mut self, what: Waits) -> bool {
         let known = Waits { allocate: self.waits.allocate | what.allocate, write: self.waits.write | what.write };
         let news = known != std::mem::replace(&mut self.waits, known);
+        if known.allocate {
+            // What other runs have left on the stacks of others could be taken for pointers (`machine/churn.rs`).
+            self.spins = self.spins.max(DEEP);
+        }
         self.restart |= news;
         news
     }
