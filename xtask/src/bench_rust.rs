@@ -46,7 +46,7 @@ pub fn run(args: &[String]) -> Outcome {
     if names.is_empty() {
         return Err("no program has such a name".to_owned());
     }
-    let mut table = format!("{HEAD} Selvedge | loom | shuttle | x loom |\n|---|---|---|---|---|\n");
+    let mut table = format!("{HEAD} Selvedge | loom | shuttle | x loom | sooner |\n|---|---|---|---|---|---|\n");
     print!("{table}");
     let counts = std::fs::read_to_string(COUNTS).map_err(|error| format!("{COUNTS}: {error}"))?;
     let mut mistakes = Vec::new();
@@ -60,7 +60,8 @@ pub fn run(args: &[String]) -> Outcome {
             mistakes.push(format!("{name}: {} executions, and {COUNTS} says {count}", cells[0].executions));
         }
         let shown: Vec<String> = cells.iter().map(shown).collect();
-        let row = format!("| {name} | {} | {} |", shown.join(" | "), ratio(&cells[0], &cells[1]));
+        let (ratio, sooner) = (ratio(&cells[0], &cells[1]), sooner(&cells[0], &cells[1]));
+        let row = format!("| {name} | {} | {ratio} | {sooner} |", shown.join(" | "));
         println!("{row}");
         writeln!(table, "{row}").expect("a string can be written to");
     }
@@ -135,6 +136,18 @@ fn ratio(ours: &Measured, loom: &Measured) -> String {
     }
 }
 
+/// How many times sooner the verdict is there than loom's. If loom is cut off, it takes longer than that; if it gives up, it
+/// has none.
+fn sooner(ours: &Measured, loom: &Measured) -> String {
+    let times = loom.seconds / ours.seconds.max(1e-9);
+    let digits = if times < 2.0 { 1 } else { 0 };
+    match loom.verdict.as_str() {
+        "gives-up" => "no verdict".to_owned(),
+        "limit" => format!("> {times:.0}"),
+        _ => format!("{times:.digits$}"),
+    }
+}
+
 /// What is wrong with a result. Where loom does not come to an end, its number of executions says nothing.
 fn mistake(ours: &Measured, loom: &Measured) -> Option<String> {
     match ours.verdict.as_str() {
@@ -192,6 +205,15 @@ mod tests {
         assert_eq!(ratio(&found("passes 4 0.00002"), &found("limit 80000 5.0")), "12");
         assert_eq!(ratio(&found("deadlock 1 0.1"), &found("deadlock 3 0.1")), "");
         assert!(parse("passes 4").is_none());
+    }
+
+    #[test]
+    fn a_verdict_is_sooner_than_that_of_loom() {
+        let ours = found("passes 4 0.001");
+        assert_eq!(sooner(&ours, &found("passes 80 0.0135")), "14");
+        assert_eq!(sooner(&ours, &found("limit 80000 5.0")), "> 5000");
+        assert_eq!(sooner(&ours, &found("gives-up 1 0.0001")), "no verdict");
+        assert_eq!(sooner(&ours, &found("deadlock 1 0.0015")), "1.5");
     }
 
     #[test]

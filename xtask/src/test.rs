@@ -1,7 +1,8 @@
 //! `test`: all tests, and a summary.
 //!
 //! Tests explore hundreds of thousands of executions, so they run optimised; the assertions that are dear in daily use
-//! stay on (profile `checked`). Then come the loom tests of published crates (`published.rs`).
+//! stay on (profile `checked`). Users' tests are not optimised as a rule, and the Rust library looks at their stacks: a few of its
+//! tests are run like that too (profile `plain`). Then come the loom tests of published crates (`published.rs`).
 
 use crate::{Outcome, published, setup, shell};
 use std::io::{BufRead, BufReader};
@@ -22,10 +23,11 @@ pub fn run(args: &[String]) -> Outcome {
     setup::ensure_erlang()?;
     let start = Instant::now();
     let mut counts = Counts::default();
-    let mut all_is_well = tests(&["--workspace"], args, &mut counts)?;
+    let mut all_is_well = tests("checked", &["--workspace"], args, &mut counts)?;
     // Arguments choose among the tests of the workspace.
     if args.is_empty() {
-        all_is_well &= tests(&OTHER_ALLOCATORS, args, &mut counts)?;
+        all_is_well &= tests("checked", &OTHER_ALLOCATORS, args, &mut counts)?;
+        all_is_well &= tests("plain", &NOT_OPTIMISED, args, &mut counts)?;
     }
     let Counts { programs, passed, failed } = counts;
     let seconds = start.elapsed().as_secs();
@@ -40,10 +42,13 @@ pub fn run(args: &[String]) -> Outcome {
 const OTHER_ALLOCATORS: [&str; 8] =
     ["-p", "selvedge", "--features", "own-allocator", "--test", "own_allocator", "--test", "no_allocator"];
 
+/// The Rust library as it is in tests that are not optimised.
+const NOT_OPTIMISED: [&str; 6] = ["-p", "selvedge", "--test", "examples", "--test", "prepared"];
+
 /// Runs some tests; whether they have passed.
-fn tests(which: &[&str], args: &[String], counts: &mut Counts) -> Result<bool, String> {
+fn tests(profile: &str, which: &[&str], args: &[String], counts: &mut Counts) -> Result<bool, String> {
     let mut command = shell::cargo();
-    command.args(["test", "--profile", "checked", "--no-fail-fast"]).args(which).args(args);
+    command.args(["test", "--profile", profile, "--no-fail-fast"]).args(which).args(args);
     println!("$ {}", shell::shown(&command));
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| shell::not_started(&command, &error))?;
     let output = child.stdout.take().expect("the output is piped");

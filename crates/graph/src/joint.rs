@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What is known of a turn: the locations that the attempt has looked at, those that others have written, and how.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Findings {
+    /// What the threads are that ways name by numbers, by their paths.
+    pub threads: Vec<Vec<u32>>,
     pub footprint: Vec<Place>,
     pub news: Vec<Place>,
     pub ways: Ways<Place>,
@@ -31,6 +33,12 @@ impl Findings {
         add(&mut self.footprint, other.footprint);
         add(&mut self.news, other.news);
         self.ways.merge(other.ways);
+        // Workers may number threads in another order if these come to be after they have parted.
+        if !self.threads.iter().zip(&other.threads).all(|(one, other)| one == other) {
+            self.ways.give_up();
+        }
+        let more = self.threads.len().min(other.threads.len());
+        self.threads.extend_from_slice(&other.threads[more..]);
     }
 }
 
@@ -105,5 +113,30 @@ impl State {
     fn leave(&mut self, findings: Findings) {
         self.findings.add(findings);
         self.holders -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(threads: &[&[u32]]) -> Findings {
+        Findings { threads: threads.iter().map(|path| path.to_vec()).collect(), ..Findings::default() }
+    }
+
+    #[test]
+    fn ways_are_joined_if_they_name_the_same_threads() {
+        let mut all = findings(&[&[], &[0]]);
+        all.add(findings(&[&[], &[0], &[0, 0]]));
+        all.add(findings(&[&[]]));
+        assert_eq!(all.threads, [vec![], vec![0], vec![0, 0]]);
+        assert!(all.ways.are_known());
+    }
+
+    #[test]
+    fn ways_that_name_other_threads_are_given_up() {
+        let mut all = findings(&[&[], &[0], &[0, 0]]);
+        all.add(findings(&[&[], &[0], &[1]]));
+        assert!(!all.ways.are_known());
     }
 }

@@ -783,6 +783,7 @@ impl Machine for RustMachine {
                 shared.restart = true;
             }
         });
+        self.looks_have_ended();
     }
 
     fn at_end(&mut self) -> Result<(), Stop> {

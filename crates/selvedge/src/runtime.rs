@@ -254,13 +254,11 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
         yields_at(at);
     }
     let op = marked(op, at);
-    let outcome = match from_script(&op, at) {
-        Some(outcome) => outcome,
-        None => {
-            scrub();
-            suspend_pending(op, at)
-        }
-    };
+    let mut outcome = 0;
+    if !from_script(&op, at, &mut outcome) {
+        scrub();
+        outcome = suspend_pending(op, at);
+    }
     performed(&op, at, outcome);
     outcome
 }
@@ -302,13 +300,16 @@ fn performed(op: &Op, at: At, outcome: Outcome) {
     });
 }
 
-/// What the script of a run that is repeated says is the outcome of an operation, if it is the thread's turn.
+/// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
+/// turn. (It is no `Option`: the bytes of one that is none are left over from something else.)
 #[inline(never)]
-fn from_script(op: &Op, at: At) -> Option<Outcome> {
+fn from_script(op: &Op, at: At, outcome: &mut Outcome) -> bool {
     if !REPEATS.get() {
-        return None;
+        return false;
     }
-    shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op, at))
+    let found = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op, at));
+    *outcome = found.unwrap_or_default();
+    found.is_some()
 }
 
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.

@@ -26,29 +26,34 @@ fn counts(row: &str) -> (Vec<&str>, Vec<u64>) {
     (cells[..3].to_vec(), cells[3..].iter().map(|cell| cell.parse().expect("a number")).collect())
 }
 
-/// Whether the programs are compiled as those of the README were. If not, the first look of a loop may be told apart from
-/// others (`machine/awaits.rs`), so that there are more executions. Cargo puts programs that are not optimised into a
-/// directory of this name.
-fn is_compiled_as_usual() -> bool {
+/// Whether the programs are compiled by the compiler of the README's numbers, and whether they are optimised: cargo puts those
+/// that are not into directories of these names.
+fn is_compiled_as_usual() -> (bool, bool) {
     let program = std::env::current_exe().expect("the program has a name");
     let version = std::process::Command::new("rustc").arg("--version").output().expect("tests are run where rustc is");
     let usual = String::from_utf8_lossy(&version.stdout).contains("rustc 1.95.");
-    usual && !program.iter().any(|part| part == "debug")
+    (usual, !program.iter().any(|part| part == "debug" || part == "plain"))
 }
+
+/// Programs that have more executions where nothing is optimised: what an exchange that fails has found is left in the frame
+/// of a function that is called again, or that goes on.
+const LEAVES: [&str; 2] = ["Treiber stack, 3 pushes by ", "Michael-Scott queue, "];
 
 #[test]
 fn programs_have_the_verdicts_and_counts_in_the_readme() {
     let rows = rows::programs(|_| true);
     let expected: Vec<_> = rows::listed(README, rows::PROGRAMS_HEAD).into_iter().map(counts).collect();
     let found: Vec<_> = rows.iter().map(|row| counts(row)).collect();
-    if is_compiled_as_usual() {
+    let (usual, optimised) = is_compiled_as_usual();
+    if usual && optimised {
         assert_eq!(expected, found, "`cargo run --release --example table -- --write`");
         return;
     }
     assert_eq!(expected.len(), found.len());
     for ((name, listed), (same, found)) in expected.iter().zip(&found) {
         assert_eq!(name, same);
-        assert!(listed == found || name[1].ends_with("threads") && listed < found, "{name:?}: {listed:?} {found:?}");
+        let may_leave = !usual && name[1].ends_with("threads") || LEAVES.iter().any(|of| name[1].starts_with(of));
+        assert!(listed == found || may_leave && listed < found, "{name:?}: {listed:?} {found:?}");
     }
 }
 

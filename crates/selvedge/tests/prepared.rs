@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)]
 
+use selvedge::model::{Builder, Stats};
 use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
@@ -171,4 +172,47 @@ fn a_list_that_is_not_linked_is_seen_by_nobody() {
         2
     });
     assert_eq!(SEEN.load(Relaxed), 0);
+}
+
+/// Waits for more than 2; what was found then, and before that.
+#[inline(never)]
+fn wait_for_more(x: &AtomicUsize, keeps: bool) -> (usize, usize) {
+    let mut last = [0; 4];
+    loop {
+        let last = std::hint::black_box(&mut last);
+        let now = x.load(Relaxed);
+        if now > 2 {
+            return (now, if keeps { last[0] } else { 0 });
+        }
+        last[0] = now;
+        hint::spin_loop();
+    }
+}
+
+/// A thread waits, in this place among those that write.
+fn waiting(place: usize, writes: [&'static [usize]; 2], keeps: bool) -> Stats {
+    Builder::new().explore(move || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let mut writes = writes.into_iter();
+        let handles = [0, 1, 2].map(|n| {
+            let (x, writes) = (Arc::clone(&x), (n != place).then(|| writes.next()).flatten());
+            thread::spawn(move || match writes {
+                Some(values) => values.iter().for_each(|&value| x.store(value, Relaxed)),
+                None => assert_ne!(wait_for_more(&x, keeps), (3, 1), "it has seen the other one"),
+            })
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    })
+}
+
+#[test]
+fn a_look_that_fails_matters_whenever_its_value_is_written() {
+    for place in 0..3 {
+        for writes in [[&[1, 4][..], &[3]], [&[3], &[1, 4]]] {
+            let failure = waiting(place, writes, true).failure;
+            assert!(failure.is_some_and(|failure| failure.contains("it has seen the other one")), "{place} {writes:?}");
+            let stats = waiting(place, writes, false);
+            assert_eq!((stats.failure, stats.not_covered), (None, vec![]), "{place} {writes:?}");
+        }
+    }
 }

@@ -189,7 +189,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
             frame: Frame { graph, todo: vec![entry], common: 0 },
             places: self.runner.places.clone(),
             habits: self.habits.clone(),
-            threads: (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect(),
+            threads: paths_of_threads(machine),
             footprints: self.composites.footprints().to_vec(),
             hopes,
             turns,
@@ -272,11 +272,15 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     fn findings(&self, open: &Open) -> Findings {
         let places = |set: &[LocId]| set.iter().map(|&loc| self.runner.place(loc)).collect();
         let ways = open.ways.renamed(|loc| Some(self.runner.place(loc))).expect("all locations have places");
-        Findings { footprint: places(&open.footprint), news: places(&open.news), ways }
+        let threads = paths_of_threads(&self.runner.machine);
+        Findings { threads, footprint: places(&open.footprint), news: places(&open.news), ways }
     }
 
     /// A turn that all workers together know.
-    fn known_turn(&mut self, findings: Findings, path: Vec<selvedge_machine::Addr>) -> Option<Open> {
+    fn known_turn(&mut self, mut findings: Findings, path: Vec<selvedge_machine::Addr>) -> Option<Open> {
+        if !same_threads(&mut self.runner.machine, &findings.threads) {
+            findings.ways.give_up();
+        }
         let mut located = |places: &[Place]| translation(places, |place| self.known_location(place));
         let known = located(&findings.footprint).zip(located(&findings.news));
         let ways = findings.ways.renamed(|place| self.known_location(place));
@@ -313,4 +317,9 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let is_there = |place: &Place, n: usize| self.locations.get(&place.0).is_some_and(|loc| loc.index() == n);
         all.filter(move |&(n, (place, _))| is_there(place, n)).map(|(_, (&place, &habits))| (place, habits))
     }
+}
+
+/// What the threads of a machine are, by their numbers.
+fn paths_of_threads<M: Machine>(machine: &M) -> Vec<Vec<u32>> {
+    (0..machine.thread_limit()).map(|n| machine.thread_path(ThreadId::new(n))).collect()
 }

@@ -136,6 +136,12 @@ impl<L: Copy + Eq + Hash> Ways<L> {
         self.too_many = true;
     }
 
+    /// Whether all ways are known on which news comes.
+    #[cfg(test)]
+    pub fn are_known(&self) -> bool {
+        !self.too_many
+    }
+
     /// Adds what others have seen.
     pub fn merge(&mut self, other: Ways<L>) {
         if other.too_many {

@@ -121,8 +121,13 @@ impl Awaits {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
+    /// Whether looks at a place were found that come back in another state and make a difference.
+    fn must_be_same(&self, at: At) -> bool {
+        self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::SameOnly)
+    }
+
     /// What has come of a look; whether everything has to start again, since the place is given up or is treated otherwise.
-    fn looked(&mut self, at: At, look: Look) -> bool {
+    pub(super) fn looked(&mut self, at: At, look: Look) -> bool {
         let Some((known, returns)) = self.places.get_mut(at) else { return false };
         let before = (*known == Await::GivenUp, *returns);
         (*known, *returns) = match (look, *known, *returns) {
@@ -204,8 +209,11 @@ impl RustMachine {
         let look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
         let waits = look == Look::ComesBack;
         self.stale |= !waits && !may_differ;
-        // It was found to wait, and now it goes on: what it was told does not say all.
-        let look = if before.is_some_and(|before| before != waits) { Look::Elsewhere } else { look };
+        // It was found to wait, and now it goes on: what it was told does not say all. (If it comes back, but in another state,
+        // there may still be states that are as good.)
+        let differs = before.is_some_and(|before| before != waits);
+        let may_be_as_good = look == Look::Changed && runtime::shared(|shared| !shared.awaits.must_be_same(at));
+        let look = if differs && !may_be_as_good { Look::Elsewhere } else { look };
         if look == Look::Elsewhere {
             self.ahead = None;
         }
@@ -271,7 +279,7 @@ impl RustMachine {
     }
 
     /// The same for what it has been told before a step.
-    fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
+    pub(super) fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
         for (step, &told) in self.steps[..n].iter().zip(&self.told).rev() {
             match step.op {
                 _ if step.thread == thread => return told,

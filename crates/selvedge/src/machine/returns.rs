@@ -15,11 +15,13 @@
 //! value of U. In G without the looks that fail, the thread is in S when it reads the value of U, and goes on as it does
 //! in G. The rest is as in `spin.rs`.
 //!
-//! All of that is looked at whenever the engine asks about a value: with all values that it has asked about before if the
-//! thread had been told the same. What depends on what others have left in memory is thereby looked at for each pair of values
-//! when the second of them is asked for. Both have to be there by then: a thread is told nothing that nobody has written in the
-//! present run, since it could not have been prepared for it (the value may be a pointer). If something ever does not hold,
-//! the exploration starts again, and at this place only looks that come back in the same state fail.
+//! All of that is looked at whenever the engine asks about a value: with the values that it has asked about before if the
+//! thread had been told the same. But a thread is told nothing that nobody has written in the present run, since it could not
+//! have been prepared for it (the value may be a pointer). What has been left out for that is made up for: G without the
+//! looks that fail has the same writes as G, and it is explored. When that is at its end, all values that have been written
+//! are known. Either those of W among them have been tried out together with the value that the thread has gone on with,
+//! or one of them will be found to be in W later, and then they have to be tried out at once. If not, or if something ever does
+//! not hold, the exploration starts again, and at this place only looks that come back in the same state fail.
 //!
 //! The thread is put back (`snapshot.rs`) as long as it has not changed memory. If it has, that may be memory which somebody
 //! outside of the model knows of (a test that collects what it has seen), and to put it back would not be safe: then everything is
@@ -32,9 +34,10 @@ use super::past::written;
 use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
+use crate::script::Step;
 use crate::spin::is_quiet;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId, main_thread};
 
 /// More values and states are not looked at.
 const MOST: usize = 16;
@@ -48,6 +51,27 @@ const MOST_PASTS: usize = 1 << 16;
 pub(super) struct Values {
     fails: Vec<Outcome>,
     goes_on: Vec<Outcome>,
+    /// A value with which it goes on, and those with which looks were made before that and failed: it makes no difference.
+    tried: Vec<(Outcome, Vec<Outcome>)>,
+    /// The same where an execution has ended, with all values that were there.
+    ended: Vec<(Outcome, Vec<Outcome>)>,
+}
+
+impl Values {
+    /// Whether it was tried out that looks with some of these values make no difference to a thread that goes on with one.
+    fn makes_no_difference(&self, goes_on: Outcome, there: &[Outcome]) -> bool {
+        let fails: Vec<Outcome> = there.iter().copied().filter(|value| self.fails.contains(value)).collect();
+        let tried = |(value, looks): &(Outcome, Vec<Outcome>)| {
+            *value == goes_on && fails.iter().all(|value| looks.contains(value))
+        };
+        fails.is_empty() || self.tried.iter().any(tried)
+    }
+
+    fn note_tried(&mut self, goes_on: Outcome, fails: &[Outcome]) {
+        if !self.makes_no_difference(goes_on, fails) {
+            self.tried.push((goes_on, fails.to_vec()));
+        }
+    }
 }
 
 /// A thread that is asked what it does, and the state that it is in before that.
@@ -145,8 +169,9 @@ impl RustMachine {
         if pasts == MOST_PASTS || same.len() > MOST {
             return Look::Matters;
         }
-        let values = std::mem::take(values);
-        let same = self.makes_no_difference(asked, &before, &values);
+        let mut values = std::mem::take(values);
+        let same = self.makes_no_difference(asked, &before, &mut values)
+            && values.ended.iter().all(|(value, there)| values.makes_no_difference(*value, there));
         self.returns.insert(key, values);
         match same {
             true if fails => Look::ComesBack,
@@ -156,30 +181,61 @@ impl RustMachine {
     }
 
     /// Whether a thread goes on in the same way, whatever looks have failed before.
-    fn makes_no_difference(&mut self, asked: &mut Asked, before: &Place, values: &Values) -> bool {
-        if values.fails.is_empty() {
+    fn makes_no_difference(&mut self, asked: &mut Asked, before: &Place, values: &mut Values) -> bool {
+        let Some((Op::Access(access), _)) = before.stands else { return false };
+        // What others have not written they have not prepared either: a pointer may lead nowhere, and a number to what is not
+        // there yet.
+        let there = self.values_of(access.addr);
+        let is_there = |value: &Outcome| *value == asked.value || there.contains(value);
+        let fails: Vec<Outcome> = values.fails.iter().copied().filter(is_there).collect();
+        let goes_on: Vec<Outcome> = values.goes_on.iter().copied().filter(is_there).collect();
+        if fails.is_empty() {
             return true;
         }
-        let others = values.fails.iter().chain(&values.goes_on);
-        if !others.copied().all(|value| value == asked.value || self.has_been_written(before, value)) {
-            return false;
-        }
-        let Some(states) = self.states_after(asked, before, &values.fails) else { return false };
-        values.goes_on.iter().all(|&value| {
+        let Some(states) = self.states_after(asked, before, &fails) else { return false };
+        goes_on.into_iter().all(|value| {
             // If it turns out on the way that the thread cannot be put back, once more.
             let was_put_back = !asked.again;
-            let same = self.goes_on_in_the_same_way(asked, &states[1..], value);
-            if was_put_back && asked.again { self.goes_on_in_the_same_way(asked, &states[1..], value) } else { same }
+            let mut same = self.goes_on_in_the_same_way(asked, &states[1..], value);
+            if was_put_back && asked.again {
+                same = self.goes_on_in_the_same_way(asked, &states[1..], value);
+            }
+            if same {
+                values.note_tried(value, &fails);
+            }
+            same
         })
     }
 
-    /// Whether a value has been written in this run where a thread looks, or was there from the start. What others have not
-    /// written they have not prepared either: a pointer may lead nowhere, and a number to what is not there yet.
-    fn has_been_written(&self, before: &Place, value: Outcome) -> bool {
-        let Some((Op::Access(access), _)) = before.stands else { return false };
-        let first = self.tries.inits.get(&access.addr).copied();
-        let written = self.steps[..self.made].iter().filter_map(|step| written(step, access.addr));
-        written.chain(first).any(|found| found == value)
+    /// The values that a word has had in this run.
+    fn values_of(&self, addr: Addr) -> Vec<Outcome> {
+        let first = self.tries.inits.get(&addr).copied();
+        let written = self.steps[..self.made].iter().filter_map(|step| written(step, addr));
+        let mut values: Vec<Outcome> = written.chain(first).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    /// An execution has ended: what has been written in it makes no difference to threads that have gone on after a look.
+    pub(super) fn looks_have_ended(&mut self) {
+        if self.returns.is_empty() {
+            return;
+        }
+        self.told(main_thread());
+        for n in 0..self.made {
+            let Step { thread, op: Op::Access(access), outcome, at: Some(at), .. } = self.steps[n] else { continue };
+            if !access.spins {
+                continue;
+            }
+            let (key, there) = ((self.told_until(n, thread), thread), self.values_of(access.addr));
+            let Some(values) = self.returns.get_mut(&key) else { continue };
+            if !values.makes_no_difference(outcome, &there) {
+                runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
+            } else if !values.ended.iter().any(|(value, known)| (*value, known) == (outcome, &there)) {
+                values.ended.push((outcome, there));
+            }
+        }
     }
 
     fn goes_on_in_the_same_way(&mut self, asked: &mut Asked, states: &[(Vec<Outcome>, Trace)], value: Outcome) -> bool {
@@ -299,4 +355,23 @@ fn comes_to_the_same(one: &[Place], other: &[Place]) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_count_that_were_tried_out_together() {
+        let mut values = Values { fails: vec![0, 1], ..Values::default() };
+        values.note_tried(3, &[0]);
+        assert!(values.makes_no_difference(3, &[0, 3]));
+        assert!(!values.makes_no_difference(3, &[0, 1, 3]), "looks that find 1 were not tried out");
+        assert!(!values.makes_no_difference(4, &[0, 4]), "4 was not");
+        assert!(values.makes_no_difference(4, &[2, 4]), "no look fails");
+        values.note_tried(3, &[1]);
+        assert!(!values.makes_no_difference(3, &[0, 1, 3]), "the one may matter after the other");
+        values.note_tried(3, &[0, 1]);
+        assert!(values.makes_no_difference(3, &[0, 1, 3]));
+    }
 }
