@@ -307,7 +307,7 @@ impl RustMachine {
                 at.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)))
             });
             let writes = slot.spin.comes_round()
-                && runtime::shared(|shared| shared.finds(Waits { write: true, ..shared.waits }));
+                && runtime::shared(|shared| shared.finds(Waits { write: true, ..Waits::default() }));
             // All at once: each lets everything start again.
             if runtime::shared(|shared| shared.must_clear(size)) || new || writes {
                 runtime::shared(|shared| shared.restart = true);
@@ -317,8 +317,7 @@ impl RustMachine {
             let top = runtime::shared(|shared| shared.top);
             let mut state = slot.strand.image(low, &self.pool.engine(top));
             if allocate {
-                self.surroundings.keep(others);
-                state = slot.churn.state(thread, &state, self.surroundings.stacks());
+                state = slot.churn.state(&state);
             }
             if let Some(cycle) = slot.spin.comes_back(state, is_tried) {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));

@@ -15,7 +15,7 @@ use crate::replay::{Recorded, model_at};
 use crate::report;
 use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
-use crate::shared::{Config, LeftOut};
+use crate::shared::{Config, LeftOut, Shared};
 use crate::table::table;
 use crate::update::Updates;
 use selvedge_graph::MemoryModel;
@@ -110,6 +110,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
     runtime::shared(|shared| (shared.retries.on, shared.once) = (false, true));
     loop {
+        runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, &recorded.schedule);
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
@@ -220,6 +221,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
             learn_no_more();
         }
         limits.time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
         let mut result = match builder.engine {
             Engine::Trace => {

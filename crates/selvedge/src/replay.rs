@@ -203,8 +203,7 @@ mod tests {
             {
                 let cut = cuts[usize::from(count_arcs)];
                 let (sees_ends, one_by_one) = (count_senders, !many_senders);
-                recorded =
-                    Recorded { count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, ..recorded };
+                recorded = Recorded { count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, ..recorded };
                 assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
             }
         }

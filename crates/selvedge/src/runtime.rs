@@ -81,6 +81,8 @@ thread_local! {
     static UNUSUAL: Cell<bool> = const { Cell::new(false) };
     /// Whether some thread has operations that were put off.
     static DEFERS: Cell<bool> = const { Cell::new(false) };
+    /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
+    static COUNTS: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -228,6 +230,9 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if overflow::is_near() {
         fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
+    if COUNTS.get() {
+        count_operation();
+    }
     if UNUSUAL.get() {
         scrub();
         return perform_unusually(op, at);
@@ -238,6 +243,18 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         return outcome;
     }
     suspend_pending(op, at)
+}
+
+/// From now on in this run, pointers are told of operations.
+pub(crate) fn count_operations() {
+    COUNTS.set(true);
+}
+
+#[cold]
+#[inline(never)]
+fn count_operation() {
+    let thread = ThreadId::new(THREAD.get());
+    shared(|shared| shared.borrows.performs(thread));
 }
 
 /// Performs an operation if there is more to do than usual.
@@ -355,6 +372,7 @@ pub(crate) fn forget_deferred() {
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
+    COUNTS.set(false);
     ASIDE.set(0);
     blocks::loud();
     PANIC.with_borrow_mut(Vec::clear);

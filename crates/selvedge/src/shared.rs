@@ -169,8 +169,9 @@ pub(crate) struct Shared {
     pub tries_out: bool,
     /// The exploration has to start again.
     pub restart: bool,
-    /// What threads do that wait.
+    /// What threads do that wait; and what was found of that since the exploration has started.
     pub waits: Waits,
+    found: Waits,
     /// Whether one execution is run, and no thread runs twice.
     pub once: bool,
     /// How often a run has differed from its record.
@@ -260,6 +261,7 @@ impl Shared {
             tries_out: false,
             restart: false,
             waits: Waits::default(),
+            found: Waits::default(),
             once: false,
             mismatches: 0,
             ended: 0,
@@ -289,7 +291,7 @@ impl Shared {
         self.unmarked = Unmarked::default();
         self.retries = Retries::default();
         self.restart = false;
-        self.waits = Waits::default();
+        (self.waits, self.found) = (Waits::default(), Waits::default());
         self.mismatches = 0;
         self.blocks.leaked = 0;
         self.blocks.install();
@@ -570,14 +572,19 @@ impl Shared {
 
     /// Something was found that threads do which wait; whether that is news, so that everything starts again.
     pub fn finds(&mut self, what: Waits) -> bool {
-        let known = Waits { allocate: self.waits.allocate | what.allocate, write: self.waits.write | what.write };
-        let news = known != std::mem::replace(&mut self.waits, known);
-        if known.allocate {
+        let known = Waits { allocate: self.found.allocate | what.allocate, write: self.found.write | what.write };
+        let news = known != std::mem::replace(&mut self.found, known);
+        self.restart |= news;
+        news
+    }
+
+    /// An exploration starts: it makes use of what was found in those before.
+    pub fn start(&mut self) {
+        self.waits = self.found;
+        if self.waits.allocate {
             // What other runs have left on the stacks of others could be taken for pointers (`machine/churn.rs`).
             self.spins = self.spins.max(DEEP);
         }
-        self.restart |= news;
-        news
     }
 
     /// A thread has come round: the iteration that it might make forever.

@@ -5,8 +5,8 @@
 //! state, byte by byte, and to anybody who looks at all memory it changes something. But what it changes is its own, and
 //! the states differ only in which blocks they are made of.
 //!
-//! A block is a thread's *own* if it has allocated it and nobody else can come to it: there is no pointer to it on the stacks
-//! of others, in statics, among what was stored into atomics, in blocks that others have allocated, or that the thread itself
+//! A block is a thread's *own* if it has allocated it while it waited, and nobody else can come to it: there is no pointer to it
+//! on the stacks of others, in statics, among what was stored into atomics, in blocks that others have allocated, or that the thread itself
 //! does not come to from its stack, or in blocks that these point to. Two states of a thread are *alike* if there is a
 //! one-to-one relation of its own blocks such that both stacks, and all blocks that are related, have the same words in them
 //! but for pointers to such blocks, which point to related ones at the same offset. A pointer to a block that was freed is
@@ -30,9 +30,13 @@ use crate::virtual_address::{ADDRESS, may_be_pointer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_machine::ThreadId;
 
-/// What a thread that waits has changed of its own, as numbers of blocks.
+/// What a thread that waits has allocated, as numbers of blocks.
 #[derive(Default)]
 pub(super) struct Churn {
+    /// Blocks that were not found to be known to others. (Blocks that it has allocated before it waited are none of these,
+    /// whoever knows them: whether a cycle is pure must not depend on how far others have come that have nothing to do with it.)
+    own: FxHashSet<usize>,
+    /// Those that it has changed since it last changed something else.
     changed: FxHashSet<usize>,
 }
 
@@ -52,26 +56,29 @@ impl Churn {
         others: [&[Option<Slot>]; 2],
     ) -> bool {
         let Some(changed) = before.changed_blocks(others) else { return false };
+        self.own.extend(changed.iter().filter(|&&n| before.is_new(n)));
+        if !changed.iter().all(|n| self.own.contains(n)) {
+            return false;
+        }
         let outside = before.stacks();
         runtime::shared(|shared| {
             let words = outside.iter().copied().chain(shared.copies.words()).chain(shared.virtuals.handed_over());
             let theirs = theirs(&shared.blocks, (thread, stack, &self.changed), words);
-            let own = changed.iter().all(|&n| !theirs[n]);
-            if own && !shared.finds(Waits { allocate: true, ..shared.waits }) {
+            self.own.retain(|&n| theirs.get(n) == Some(&false));
+            let own = changed.iter().all(|n| self.own.contains(n));
+            if own {
+                shared.finds(Waits { allocate: true, ..Waits::default() });
                 self.changed.extend(changed);
-                return true;
             }
-            false
+            own && shared.waits.allocate
         })
     }
 
     /// The state of a thread, given its stack: equal for states that are alike.
-    pub fn state(&self, thread: ThreadId, stack: &[u64], outside: &[u64]) -> Vec<u64> {
+    pub fn state(&self, stack: &[u64]) -> Vec<u64> {
         runtime::shared(|shared| {
-            let words = outside.iter().copied().chain(shared.copies.words()).chain(shared.virtuals.handed_over());
             let blocks = &shared.blocks;
-            let theirs = theirs(blocks, (thread, stack, &self.changed), words);
-            let mut names = Names { blocks, theirs, thread, named: Vec::new(), numbers: FxHashMap::default() };
+            let mut names = Names { blocks, own: &self.own, named: Vec::new(), numbers: FxHashMap::default() };
             let mut state = Vec::with_capacity(2 * stack.len());
             stack.iter().for_each(|&word| names.push(word, &mut state));
             let lives = |n: &usize| blocks.all().get(*n).is_some_and(|block| !block.freed);
@@ -95,8 +102,7 @@ impl Churn {
 /// A thread's own blocks, in the order in which one has come to them.
 struct Names<'a> {
     blocks: &'a Blocks,
-    theirs: Vec<bool>,
-    thread: ThreadId,
+    own: &'a FxHashSet<usize>,
     named: Vec<usize>,
     numbers: FxHashMap<usize, u64>,
 }
@@ -112,8 +118,7 @@ impl Names<'_> {
 
     /// A word of the state: as it is, or which of the thread's own blocks it points to, and where.
     fn push(&mut self, word: u64, state: &mut Vec<u64>) {
-        let own =
-            pointed_to(self.blocks, word).filter(|&n| self.blocks.all()[n].id.thread == self.thread && !self.theirs[n]);
+        let own = pointed_to(self.blocks, word).filter(|n| self.own.contains(n));
         match own {
             Some(n) => {
                 let block = self.blocks.all()[n];

@@ -48,6 +48,11 @@ impl Surroundings {
         if self.all_but_blocks_are_there(others) { blocks() } else { None }
     }
 
+    /// Whether a block was allocated since.
+    pub fn is_new(&self, n: usize) -> bool {
+        n >= self.count.0
+    }
+
     /// The stacks of the others.
     pub fn stacks(&self) -> &[u64] {
         &self.stacks

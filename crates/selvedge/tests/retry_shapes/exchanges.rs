@@ -1,16 +1,9 @@
 //! Two exchanges after one load.
 
-use super::{all_ways, together, Words, words, add, Body};
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire};
+use super::{Body, Words, add, all_ways, exchange, together, words};
 use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::cell::Cell;
-
-/// Leaves nothing on the stack of its caller.
-#[inline(never)]
-#[track_caller]
-fn exchange(x: &AtomicUsize, old: usize, new: usize) -> bool {
-    x.compare_exchange(old, new, AcqRel, Acquire).is_ok()
-}
 
 /// Which exchange comes after the load depends on what was found: one may fail, and then the other one is made.
 #[test]

@@ -1,11 +1,11 @@
 //! Loops that are left in other ways than by an exchange that succeeds.
 
-use super::{explore, all_ways, together, Words, words, add, Body};
+use super::{Body, Words, add, all_ways, exchange, explore, together, words};
 use selvedge::model::{Engine, MemoryModel};
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::{assume, thread};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 /// The loop is left with `?`, or returns, depending on what was found or seen.
 #[test]
@@ -88,11 +88,6 @@ fn loops_that_return_early() {
         )
     };
     all_ways("assumed", body, &[&[1, 0]]);
-}
-
-selvedge::thread_local! {
-    static SEEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-    static TIMES: Cell<usize> = const { Cell::new(0) };
 }
 
 /// With some value the function of an update panics: there is such an attempt, even if its exchange would fail.

@@ -1,9 +1,8 @@
 //! What attempts that fail find, see and do.
 
-use super::{explore, all_ways, together, Words, words, add, Body};
+use super::{Body, Words, add, all_ways, exchange, explore, together, words};
 use selvedge::model::{Engine, MemoryModel};
 use selvedge::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
-use selvedge::thread;
 use std::cell::Cell;
 
 /// What `fetch_update` calls has side effects, always or with some values only.

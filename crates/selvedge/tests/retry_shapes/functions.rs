@@ -1,6 +1,6 @@
 //! Loops in generic functions, shared with others, and within each other.
 
-use super::{all_ways, together, words, add, attempt, Body};
+use super::{Body, add, all_ways, attempt, together, words};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire};
 use selvedge::sync::atomic::{AtomicU8, AtomicU32};
 

@@ -1,6 +1,6 @@
 //! What libraries do: hazard pointers, sequence locks, epochs, futures, flags.
 
-use super::{all_ways, together, Words, words, add, Body};
+use super::{Body, Words, add, all_ways, together, words};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use selvedge::{hint, thread};

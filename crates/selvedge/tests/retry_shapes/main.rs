@@ -13,8 +13,8 @@ mod memory;
 
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::Arc;
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire};
 use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire};
 use selvedge::thread;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -95,4 +95,11 @@ fn add(x: &AtomicUsize) -> usize {
 fn attempt(x: &AtomicUsize, new: impl Fn(usize) -> usize) -> Result<usize, usize> {
     let old = x.load(Acquire);
     x.compare_exchange(old, new(old), AcqRel, Acquire)
+}
+
+/// Leaves nothing on the stack of its caller.
+#[inline(never)]
+#[track_caller]
+fn exchange(x: &AtomicUsize, old: usize, new: usize) -> bool {
+    x.compare_exchange(old, new, AcqRel, Acquire).is_ok()
 }

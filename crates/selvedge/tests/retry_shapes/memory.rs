@@ -1,10 +1,9 @@
 //! What attempts keep: boxes, guards, variables of their thread, and what others may see already.
 
-use super::{all_ways, together, words, add, attempt, Body};
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use super::{Body, add, all_ways, together, words};
 use selvedge::sync::atomic::AtomicUsize;
-use selvedge::thread;
-use std::cell::Cell;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::cell::{Cell, RefCell};
 
 /// What is allocated in an attempt is kept, given back, or grows.
 #[test]
@@ -154,6 +153,11 @@ fn guards() {
         )
     };
     all_ways("a lock", body, &[&[32, 20, 1]]);
+}
+
+selvedge::thread_local! {
+    static SEEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    static TIMES: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Variables of the thread are used in attempts, by one loop and then by another.
