@@ -20,7 +20,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 /// An allocator that notes what the threads of a model allocate; for all else it is the one that it is made of.
 ///
@@ -154,9 +154,16 @@ pub(crate) struct BlockId {
     /// Who has allocated it.
     pub thread: ThreadId,
     pub size: usize,
-    align: usize,
+    pub align: usize,
     /// How many of this layout the thread had allocated before.
     nth: u32,
+}
+
+impl BlockId {
+    /// Who has allocated it, and how many of its layout before.
+    pub fn owner(&self) -> (ThreadId, u32) {
+        (self.thread, self.nth)
+    }
 }
 
 /// A block in a run.
@@ -205,6 +212,11 @@ pub(crate) struct SavedBlocks {
     now: u32,
     /// What was in those that were not freed, in order.
     contents: Vec<u8>,
+}
+
+/// Up to eight bytes as one word.
+fn word_of(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// So many are looked at one by one.
@@ -319,31 +331,36 @@ impl Blocks {
         }
     }
 
-    /// Whether something has changed since but for words that are known.
-    pub fn have_changed(&self, saved: &SavedBlocks, is_known: impl Fn(u64) -> bool) -> bool {
-        let same = |(now, old): (&Block, &Block)| (now.at, now.freed) == (old.at, old.freed);
+    /// Whether something was allocated since, or was written to blocks that still live, but for words that may be: it is asked
+    /// with their addresses, and with what they were and are.
+    pub fn have_changed(&self, saved: &SavedBlocks, may_be: impl Fn(usize, u64, u64) -> bool) -> bool {
+        let same = |(now, old): (&Block, &Block)| now.at == old.at && now.freed >= old.freed;
         if self.blocks.len() != saved.blocks.len() || !self.blocks.iter().zip(&saved.blocks).all(same) {
             return true;
         }
         let mut rest = saved.contents.as_slice();
-        self.blocks.iter().filter(|block| !block.freed).any(|block| {
+        self.blocks.iter().zip(&saved.blocks).filter(|(_, old)| !old.freed).any(|(block, _)| {
             let (content, others) = rest.split_at(block.id.size);
             rest = others;
-            let now = Blocks::bytes(block);
-            let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes);
-            let is_change = |(now, old): (&[u8], &[u8])| now != old && !word(now).is_ok_and(&is_known);
-            now != content && now.chunks(8).zip(content.chunks(8)).any(is_change)
+            if block.freed || Blocks::bytes(block) == content {
+                return false;
+            }
+            let is_change = |(n, (now, old)): (usize, (&[u8], &[u8]))| {
+                now != old && !may_be(block.at + 8 * n, word_of(old), word_of(now))
+            };
+            Blocks::bytes(block).chunks(8).zip(content.chunks(8)).enumerate().any(is_change)
         })
     }
 
     /// Adds to a hash what has changed since.
     pub fn differences(&self, saved: &SavedBlocks, hasher: &mut FxHasher) {
         let mut rest = saved.contents.as_slice();
+        hasher.write_usize(self.blocks.len());
         for (n, block) in self.blocks.iter().enumerate() {
             let old = saved.blocks.get(n);
             let (content, others) = rest.split_at(old.filter(|old| !old.freed).map_or(0, |old| old.id.size));
             rest = others;
-            if old.is_none_or(|old| old.freed != block.freed) {
+            if old.is_none_or(|old| (old.id, old.freed) != (block.id, block.freed)) {
                 (n, block.id, block.freed).hash(hasher);
             }
             if !block.freed && Blocks::bytes(block) != content {
@@ -373,6 +390,24 @@ impl Blocks {
     #[inline]
     pub fn find(&self, at: usize) -> Option<&Block> {
         self.position(at).map(|n| &self.blocks[n])
+    }
+
+    /// The same, and the how many-th it is of this run.
+    pub fn find_nth(&self, at: usize) -> Option<(usize, &Block)> {
+        self.position(at).map(|n| (n, &self.blocks[n]))
+    }
+
+    /// The n-th block of this run, and its bytes, if it lives.
+    pub fn nth(&self, n: usize) -> (&Block, &[u8]) {
+        let block = &self.blocks[n];
+        (block, if block.freed { &[] } else { Blocks::bytes(block) })
+    }
+
+    /// From the first byte of the lowest block to the end of the highest, to which something may point.
+    pub fn bounds(&self) -> Range<usize> {
+        let start = self.blocks.iter().map(|block| block.at).min().unwrap_or(0);
+        let end = self.blocks.iter().map(|block| block.at + block.id.size + 1).max().unwrap_or(0);
+        start..end
     }
 
     /// Copies what is in the blocks that live. How many were allocated and freed tells which ones these are.

@@ -20,7 +20,7 @@ use crate::runtime::{self, At, Yielded};
 use rustc_hash::FxHasher;
 use selvedge_ir::Order;
 use selvedge_machine::{AccessKind, Addr, Stop, ThreadId, Violation, ViolationKind};
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 /// How a cell is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,6 +86,13 @@ impl Borrows {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Adds to a hash which there are.
+    pub fn hash_into(&self, hasher: &mut FxHasher) {
+        for Borrow { addr, thread, how, .. } in &self.0 {
+            (addr, thread, *how == Use::Writes).hash(hasher);
+        }
     }
 
     /// A run starts.

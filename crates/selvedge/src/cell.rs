@@ -10,6 +10,7 @@
 
 use crate::borrow::{self, During, Pointer, Use};
 use crate::object::Word;
+use crate::runtime;
 use std::panic::Location;
 
 /// Stands in for `std::cell::UnsafeCell`; accesses are made by closures.
@@ -74,6 +75,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         F: FnOnce(*mut T) -> R,
     {
         let _during = During::begin(&self.word, Use::Writes, Location::caller());
+        runtime::announce(&self.data);
         f(self.data.get())
     }
 

@@ -160,9 +160,14 @@ impl Strand {
                 }
             }
         };
-        for (n, (new, old)) in now.rchunks(8).zip(before[before.len() - common..].rchunks(8)).enumerate() {
+        // Most of it is the same.
+        for (n, (new, old)) in now.rchunks(64).zip(before[before.len() - common..].rchunks(64)).enumerate() {
             if new != old {
-                changed(8 * n, new, old);
+                for (m, (new, old)) in
+                    new.rchunks(8).zip(old.rchunks(8)).enumerate().filter(|(_, (new, old))| new != old)
+                {
+                    changed(64 * n + 8 * m, new, old);
+                }
             }
         }
         changed(common.next_multiple_of(8), deeper, &[]);

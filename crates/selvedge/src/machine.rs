@@ -17,6 +17,7 @@ mod handover;
 mod past;
 mod retries;
 mod returns;
+mod situation;
 pub(crate) mod snapshot;
 mod surroundings;
 
@@ -117,7 +118,7 @@ pub(crate) struct RustMachine {
     /// What threads were found to do that may spin, by what they have been told before.
     looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
     /// The same where looks may come back in another state (`machine/returns.rs`).
-    returns: FxHashMap<(u64, ThreadId), returns::Values>,
+    returns: returns::Returns,
     /// A thread that was told a value to see what it does, and has gone on: if it is really told that next, it has been
     /// there before.
     ahead: Option<Ahead>,
@@ -175,7 +176,7 @@ impl RustMachine {
             marks,
             tried: FxHashMap::default(),
             looks: FxHashMap::default(),
-            returns: FxHashMap::default(),
+            returns: returns::Returns::default(),
             ahead: None,
             image: Vec::new(),
             surroundings: Surroundings::default(),

@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::{Addresses, ObjectKind};
 use selvedge_machine::{Addr, Memory, ThreadId};
+use std::ops::Range;
 
 /// Where an object is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -211,6 +212,13 @@ impl Places {
     pub fn on_stack(&self, at: usize) -> Option<(ThreadId, usize)> {
         let thread = self.stacks.iter().position(|&(limit, base)| limit <= at && at < base)?;
         Some((ThreadId::new(thread), self.stacks[thread].1 - at))
+    }
+
+    /// From the lowest to the highest address of all stacks.
+    pub fn stack_bounds(&self) -> Range<usize> {
+        let stacks = self.stacks.iter().filter(|&&(_, base)| base != 0);
+        let start = stacks.clone().map(|&(limit, _)| limit).min().unwrap_or(0);
+        start..stacks.map(|&(_, base)| base).max().unwrap_or(0)
     }
 
     /// The address at this depth of a thread's stack.

@@ -180,7 +180,7 @@ const MOST_TRIED: usize = 256;
 const NOT_NOW: &str = "what else is done with the word does not allow to take them together";
 
 /// A speculative load of a thread that it has not confirmed yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Open {
     addr: Addr,
     size: u8,
@@ -257,6 +257,12 @@ impl Retries {
         };
         let exchanges = self.exchanges.keys().filter_map(|&Spot(at)| self.exchange(at).map(|exchange| (at, exchange)));
         exchanges.filter(|(_, exchange)| speculates(exchange)).collect()
+    }
+
+    /// Whether all attempts that begin with an operation at a place do so with the load whose value they exchange.
+    pub fn begins_with_load(&self, at: At) -> bool {
+        let mut here = self.exchanges.values().filter(|exchange| Spot(exchange.first()) == Spot(at));
+        here.all(|exchange| Spot(exchange.load) == Spot(at))
     }
 
     /// Whether it was tried out what an exchange does that fails.

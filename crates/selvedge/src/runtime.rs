@@ -569,6 +569,17 @@ fn scrub_flat() {
     std::hint::black_box(&mut [0u64; 160]);
 }
 
+/// The thread is about to write something that is part of the model.
+///
+/// What owns something is not announced: somebody else may have got to know of that.
+#[inline(never)]
+pub(crate) fn announce<T: ?Sized>(data: &T) {
+    if UNUSUAL.get() && !std::mem::needs_drop::<T>() {
+        let (start, size) = (std::ptr::from_ref(data).cast::<u8>().addr(), size_of_val(data));
+        shared(|shared| shared.announce(start, size));
+    }
+}
+
 /// Says how large the frames of the library are.
 pub(crate) fn frames_are_deep(deep: bool) {
     DEEP.set(deep);

@@ -167,6 +167,8 @@ pub(crate) struct Shared {
     pub retries: Retries,
     /// Whether what runs is tried out only, perhaps with values that no execution has.
     pub tries_out: bool,
+    /// Where threads that are tried out have announced that they write, if there are not too many such places.
+    pub announced: Vec<(usize, usize)>,
     /// The exploration has to start again.
     pub restart: bool,
     /// What threads do that wait; and what was found of that since the exploration has started.
@@ -259,6 +261,7 @@ impl Shared {
             unmarked: Unmarked::default(),
             retries: Retries::default(),
             tries_out: false,
+            announced: Vec::with_capacity(16),
             restart: false,
             waits: Waits::default(),
             found: Waits::default(),
@@ -463,17 +466,32 @@ impl Shared {
         hasher.finish()
     }
 
-    /// Whether memory that somebody outside of the model may know of has been changed since, or some was allocated or freed.
-    /// (That objects were met is no change.)
+    /// Whether memory that somebody outside of the model may have got to know of has been changed since, or some was
+    /// allocated. What nobody can have got to know by that: that objects were met; that something was freed; that a count is
+    /// one less, of references for instance; what was announced.
     pub fn has_touched(&self, saved: &SavedShared) -> bool {
-        self.blocks.have_changed(&saved.blocks, |word| self.recognise(word).is_some())
+        self.blocks.have_changed(&saved.blocks, |at, old, now| {
+            let is_announced = |from: &(usize, usize)| from.0 <= at && at + 8 <= from.1;
+            self.recognise(now).is_some()
+                || old.wrapping_sub(1) == now && now < u64::from(u32::MAX)
+                || self.announced.iter().any(is_announced)
+        })
+    }
+
+    /// A thread is about to write somewhere: to what is part of the model and owns nothing.
+    pub fn announce(&mut self, start: usize, size: usize) {
+        if self.tries_out && self.announced.len() < self.announced.capacity() {
+            // Whole words: what else is in them is put back, too.
+            self.announced.push((start & !7, (start + size).next_multiple_of(8)));
+        }
     }
 
     /// A number for what a thread has changed since in memory, and in what objects are known by.
     pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
         let mut hasher = FxHasher::default();
-        for Numbered { seen, .. } in &self.numbers[saved.numbers.len().min(self.numbers.len())..] {
-            seen.hash(&mut hasher);
+        let same = |(n, new): &(usize, &Numbered)| saved.numbers.get(*n) == Some(*new);
+        for (n, Numbered { seen, .. }) in self.numbers.iter().enumerate().skip_while(same) {
+            (n, seen).hash(&mut hasher);
         }
         (self.numbers.len(), self.borrows.len()).hash(&mut hasher);
         if let Some(PerThread { made, children, timeouts, spurious, .. }) = self.per_thread.get(thread.index()) {

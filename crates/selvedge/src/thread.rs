@@ -205,14 +205,18 @@ where
     let (packet, at) = (Arc::clone(&result), Location::caller());
     let body = lives(Box::new(move || {
         let left = || packet.lock().unwrap_or_else(PoisonError::into_inner);
+        let leave = |value| {
+            let mut left = left();
+            runtime::announce(&left.value);
+            left.value = Some(value);
+        };
         if runtime::shared(|shared| shared.config.panics_end_threads) {
             match catch_unwind(AssertUnwindSafe(f)) {
-                Ok(value) => left().value = Some(value),
+                Ok(value) => leave(value),
                 Err(panic) => left().panic = Some(panic),
             }
         } else {
-            let value = f();
-            left().value = Some(value);
+            leave(f());
         }
         if runtime::shared(|shared| shared.config.sees_ends) {
             end_access(runtime::must_be_inside(), AccessKind::Store { value: 1 }, at);

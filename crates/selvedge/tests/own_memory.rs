@@ -1,6 +1,9 @@
 //! Loops that wait and allocate in every iteration: what they allocate for themselves does not tell states apart, unless it
 //! makes a difference (`src/machine/churn.rs`).
 
+// That a new box is made each time is what is looked at.
+#![allow(clippy::replace_box)]
+
 use selvedge::model::{Builder, Stats};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{Acquire, Release};

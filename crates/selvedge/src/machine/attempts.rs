@@ -1,10 +1,11 @@
 //! What an attempt that fails would have left: it is tried out. `retry.rs` says what that is for, and why it is enough.
 //!
-//! A thread that stands at the exchange is put back to where its attempt began (`snapshot.rs`), makes attempts that fail, and
-//! then the one that it has made; what there is then is compared with what there is without them. If it was not kept there,
-//! or others have done something since, everything is run again once to come there. If that does not show that nothing is
-//! left, everything is run again for every attempt that is tried out, and what is compared does not depend on where things lie
-//! in memory.
+//! A thread that stands at the exchange is put back to where its attempt began (`snapshot.rs`) and makes an attempt that fails.
+//! If it is then where a new attempt begins, as it was when the first one did, or where it is if it loads what the exchange has
+//! found, then nothing is left. If not, it makes attempts that fail, and then the one that it has made; what there is then is
+//! compared with what there is without them. If it was not kept there, or others have done something since, everything is run
+//! again once to come there. If that does not show that nothing is left, everything is run again for every attempt that is
+//! tried out, and what is compared does not depend on where things lie in memory.
 
 use super::RustMachine;
 use super::past::Past;
@@ -25,8 +26,18 @@ const LONGEST: usize = 64;
 /// Nor more that fail one after the other.
 const MOST_FAILS: usize = 4;
 
-/// What a thread comes to that ends.
+/// What a thread comes to: an operation, or its end.
+const OPERATION: u64 = 1;
 const ENDED: u64 = 3;
+
+/// How many attempts fail that are tried out.
+#[derive(Clone, Copy)]
+enum Fails {
+    /// One, and nothing follows.
+    One,
+    /// So many before the one that was made.
+    Before(usize),
+}
 
 /// What memory looks like before an attempt: that of the model, and the stacks of the other threads.
 #[derive(Default)]
@@ -58,14 +69,16 @@ impl RustMachine {
     /// show that all are pure: what is compared are bytes.
     pub(super) fn all_are_pure_in_place(&mut self, attempt: &Attempt, past: &Past) -> bool {
         let alone = self.steps[attempt.start..self.made].iter().all(|step| step.thread == attempt.thread);
-        if !alone || attempt.made < self.made || !self.tries.start.is_of(attempt.thread, attempt.start) {
+        // A thread that has ended cannot be put back any more.
+        let ended = attempt.stands.is_none();
+        if ended || !alone || attempt.made < self.made || !self.tries.start.is_of(attempt.thread, attempt.start) {
             return self.all_are_pure_once_again(attempt, past);
         }
         if !self.keep_end(attempt.thread) {
             return false;
         }
         self.starts_trial();
-        let pure = self.all_are_pure(attempt, past);
+        let pure = self.nothing_is_left(attempt, past) || self.all_are_pure(attempt, past);
         self.ends_trial();
         self.tries.in_place = false;
         self.stale |= !self.put_back_to_end();
@@ -84,13 +97,20 @@ impl RustMachine {
         self.tries.start = start;
         self.starts_trial();
         self.tries.in_place = true;
-        let there = there && self.follow(attempt, &attempt.steps, &Before::default()).is_some();
-        let pure = there && self.keep_end(attempt.thread) && self.all_are_pure(attempt, past);
+        let pure = there && (self.nothing_is_left(attempt, past) || self.all_are_pure_up_to_end(attempt, past));
         self.ends_trial();
         self.tries.in_place = false;
         self.tries.start.forget();
         self.stale = true;
         pure
+    }
+
+    /// The same if something is left: the thread is kept where the attempt ends, too, if it does not end there itself.
+    fn all_are_pure_up_to_end(&mut self, attempt: &Attempt, past: &Past) -> bool {
+        self.put_back_to_start(attempt).is_some()
+            && self.makes(attempt, &attempt.steps)
+            && self.keep_end(attempt.thread)
+            && self.all_are_pure(attempt, past)
     }
 
     /// Keeps a thread that has made an attempt, so that others can be tried out in place.
@@ -144,9 +164,9 @@ impl RustMachine {
         let (mut known, mut states) = (vec![wanted], FxHashSet::default());
         for fails in 1..=MOST_FAILS {
             let before_these = (known.len(), states.len());
-            let all = self.each(attempt, past, fails, |machine, (left, state), before| {
+            let all = self.each(attempt, past, Fails::Before(fails), |machine, (steps, state), before| {
                 states.insert(state);
-                let Some(left) = left else { return false };
+                let Some(left) = machine.follow(attempt, steps, before) else { return false };
                 if known.contains(&left) {
                     return true;
                 }
@@ -166,6 +186,36 @@ impl RustMachine {
         false
     }
 
+    /// Whether the thread is, right after any attempt that fails, where it is without it, in the same state: where attempts
+    /// begin, or where it has been told what it has loaded.
+    ///
+    /// Then nothing is left whatever follows, and there is no need to try out more than one. Let G be an execution with
+    /// attempts that fail, the first of them with an exchange that finds u. Up to there nothing has failed, so that it was looked
+    /// at what could have failed before the attempt of this thread that finds u: the thread goes on as in G without the
+    /// first, and there are fewer in that.
+    fn nothing_is_left(&mut self, attempt: &Attempt, past: &Past) -> bool {
+        let then = attempt.exchange.then;
+        if then == Then::LoadsElsewhere || self.run_again_to(attempt).is_none() {
+            return false;
+        }
+        self.tries.came = OPERATION;
+        if then == Then::GoesOn {
+            self.tell(attempt.thread, attempt.steps[0].outcome);
+        }
+        let is_at = |machine: &RustMachine| {
+            (machine.tries.came, machine.stands_at(attempt.thread), machine.trace_since_start())
+        };
+        let wanted = is_at(self);
+        matches!(wanted.0, OPERATION | ENDED)
+            && self.each(attempt, past, Fails::One, |machine, _, _| wanted == is_at(machine))
+    }
+
+    /// What a thread that is tried out in place has left since its attempt began.
+    fn trace_since_start(&self) -> Trace {
+        let (stack, memory) = self.differences(&self.tries.start);
+        Trace { stack, memory }
+    }
+
     /// What the attempt leads to that was made.
     fn without_failures<T>(&mut self, attempt: &Attempt, f: fn(&mut RustMachine, ThreadId, &Before) -> T) -> Option<T> {
         if self.tries.in_place {
@@ -183,8 +233,8 @@ impl RustMachine {
         &mut self,
         attempt: &Attempt,
         past: &Past,
-        fails: usize,
-        mut is_right: impl FnMut(&mut RustMachine, (Option<Trace>, u64), &Before) -> bool,
+        fails: Fails,
+        mut is_right: impl FnMut(&mut RustMachine, (&[Step], u64), &Before) -> bool,
     ) -> bool {
         let mut choices = Choices::default();
         for _ in 0..MOST_ATTEMPTS {
@@ -194,8 +244,7 @@ impl RustMachine {
                 Tried::Succeeds => {}
                 Tried::Unknown => return false,
                 Tried::Fails(steps, state) => {
-                    let left = self.follow(attempt, steps, &before);
-                    if !is_right(self, (left, state), &before) {
+                    if !is_right(self, (steps, state), &before) {
                         return false;
                     }
                 }
@@ -209,17 +258,21 @@ impl RustMachine {
 
     /// Lets a thread make the steps of the attempt that was made; what that has left, if it makes them.
     fn follow(&mut self, attempt: &Attempt, steps: &[Step], before: &Before) -> Option<Trace> {
+        self.makes(attempt, steps).then(|| self.trace(attempt.thread, before))
+    }
+
+    /// The same; whether it makes them.
+    fn makes(&mut self, attempt: &Attempt, steps: &[Step]) -> bool {
         let thread = attempt.thread;
         for step in steps {
-            let (op, at) = self.stands_at(thread)?;
+            let Some((op, at)) = self.stands_at(thread) else { return false };
             let same = op == step.op && Some(at) == step.at;
             if !same && !loads_elsewhere(attempt, &op, step.outcome) {
-                return None;
+                return false;
             }
             self.tell(thread, step.outcome);
         }
-        let stands = self.stands_at(thread) == attempt.stands && (attempt.stands.is_some() || self.tries.came == ENDED);
-        stands.then(|| self.trace(thread, before))
+        self.stands_at(thread) == attempt.stands && (attempt.stands.is_some() || self.tries.came == ENDED)
     }
 
     /// Lets the exchange succeed that a thread stands at: where the thread comes to, and what there is then.
@@ -238,10 +291,11 @@ impl RustMachine {
         &mut self,
         attempt: &'a Attempt,
         past: &Past,
-        fails: usize,
+        how: Fails,
         (choices, before): (&mut Choices, &Before),
     ) -> Tried<'a> {
         let thread = attempt.thread;
+        let fails = if let Fails::Before(fails) = how { fails } else { 1 };
         let mut stored: FxHashMap<Addr, u64> = FxHashMap::default();
         let (mut failed, mut came, mut state) = (0, 0, 0);
         // What the thread may still find in the word of the exchange, from which on.
@@ -264,7 +318,7 @@ impl RustMachine {
                     }
                     let Some((place, found)) = choices.choose(&values) else { return Tried::Succeeds };
                     oldest = place;
-                    if failed == fails {
+                    if failed == fails && matches!(how, Fails::Before(_)) {
                         let mut hasher = FxHasher::default();
                         (self.trace(thread, before), expected).hash(&mut hasher);
                         state = hasher.finish();
@@ -383,7 +437,7 @@ impl RustMachine {
         }
         cannot_be_put_back(&came);
         let what = match &came {
-            Came::Op => 1,
+            Came::Op => OPERATION,
             Came::To(_) => 2,
             Came::End => ENDED,
             Came::Panic(panic) => {
@@ -403,7 +457,8 @@ impl RustMachine {
     /// What a thread that is tried out has left since memory looked like that.
     pub(super) fn trace(&mut self, thread: ThreadId, before: &Before) -> Trace {
         if self.tries.in_place {
-            let (stack, memory) = self.differences(&self.tries.start);
+            // Most often it is where the attempt has ended, or nearly: there is least to be compared with that.
+            let (stack, memory) = self.differences(&self.tries.end);
             return Trace { stack, memory };
         }
         let engine = self.pool.engine(runtime::shared(|shared| shared.top));

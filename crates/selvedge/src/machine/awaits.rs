@@ -26,8 +26,9 @@
 //! loop, one for the first look and one for all others: then it is not even at the same instruction. Operations that loops
 //! wait with keep them from that (`runtime::prepare`), but they cannot if the loop calls a function that performs the
 //! operation. And without optimisation there are values on the stack that are there from the first look on. As soon as
-//! some look is found to come back in another state, the exploration starts again, and from then on it is asked whether that
-//! makes a difference (`returns.rs`). If it does, the first look that fails is one like any other, and the second one waits.
+//! some look is found to come back in another state, it is asked from then on whether that makes a difference (`returns.rs`).
+//! If others have come back before in the same state, the exploration starts again for that. If it does, the exploration starts again; the first look that fails is
+//! then one like any other, and the second one waits.
 //!
 //! If no look ever comes back in the same state or in one that is as good (since the thread counts them, for instance), or
 //! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
@@ -121,6 +122,19 @@ impl Awaits {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
+    /// The same, or none has come back yet.
+    pub(super) fn may_come_to_differ(&self, at: At) -> bool {
+        let first = |known: &Await, returns: &Returns| matches!((known, returns), (Await::Unknown(_), Returns::Same));
+        self.places.get(at).is_some_and(|(known, returns)| *returns == Returns::AsGood || first(known, returns))
+    }
+
+    /// A look has come back in another state, the first that has come back at all: whether looks may do so from now on.
+    fn lets_differ(&mut self, at: At) -> bool {
+        let Some((Await::Unknown(_), returns @ Returns::Same)) = self.places.get_mut(at) else { return false };
+        *returns = Returns::AsGood;
+        true
+    }
+
     /// Whether looks at a place were found that come back in another state and make a difference.
     fn must_be_same(&self, at: At) -> bool {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::SameOnly)
@@ -202,13 +216,28 @@ impl RustMachine {
         let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
         let may_differ = runtime::shared(|shared| shared.awaits.may_differ(at));
-        let goes_on = !is_quiet(&op, value) || before == Some(false);
-        if goes_on && !may_differ || self.stale && self.run_again().is_err() {
+        let may_come_to_differ = !may_differ && runtime::shared(|shared| shared.awaits.may_come_to_differ(at));
+        let goes_on = match may_differ {
+            true => self.goes_on_at_once(thread, value),
+            false => !is_quiet(&op, value) || before == Some(false),
+        };
+        if goes_on && may_come_to_differ {
+            self.notes_going_on(thread, value);
+        }
+        if goes_on || self.stale && self.run_again().is_err() {
             return false;
         }
-        let look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
+        let mut look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
+        self.stale |= look != Look::ComesBack && !may_differ;
+        if look == Look::Changed && runtime::shared(|shared| shared.awaits.lets_differ(at)) {
+            if self.run_again().is_err() {
+                return false;
+            }
+            look = self.look_otherwise(thread, value);
+        } else if look == Look::GoesOn && may_come_to_differ {
+            self.notes_going_on(thread, value);
+        }
         let waits = look == Look::ComesBack;
-        self.stale |= !waits && !may_differ;
         // It was found to wait, and now it goes on: what it was told does not say all. (If it comes back, but in another state,
         // there may still be states that are as good.)
         let differs = before.is_some_and(|before| before != waits);

@@ -17,6 +17,8 @@ pub(super) type Written = Vec<(u64, u64)>;
 
 /// What has happened before an attempt.
 pub(super) struct Past {
+    /// A number for all of this, and for the attempt.
+    pub number: u64,
     /// A number for what the thread has been told before the attempt, and those that it has heard of.
     told: u64,
     /// By thread, which steps happen before the attempt because its thread has made them, or was created or joined after
@@ -66,7 +68,7 @@ impl RustMachine {
         self.number_steps();
         let word = attempt.load().map_or(Addr(0), |load| load.addr);
         let told = self.told_before(attempt.start, attempt.thread);
-        let mut past = Past { told, seen: self.seen_by(attempt), words: Vec::new(), word, ordered: false };
+        let mut past = Past { number: 0, told, seen: self.seen_by(attempt), words: Vec::new(), word, ordered: false };
         for step in &attempt.steps {
             if let Op::Access(Access { addr, .. }) = step.op
                 && !past.words.iter().any(|(other, _)| *other == addr)
@@ -75,7 +77,11 @@ impl RustMachine {
                 past.words.push((addr, written));
             }
         }
-        past.restrict_to_older(attempt).then_some(past)
+        if !past.restrict_to_older(attempt) {
+            return None;
+        }
+        past.number = past.key(attempt);
+        Some(past)
     }
 
     /// Gives numbers to steps that have none yet.
@@ -160,8 +166,14 @@ impl RustMachine {
     /// What a thread may find in a word: values, and where they are in the order in which they were written. `from` is where
     /// the oldest of these is, if the order is known.
     pub(super) fn values(&self, attempt: &Attempt, past: &Past, addr: Addr, from: usize) -> Vec<(usize, u64)> {
-        let known = past.words.iter().find(|(other, _)| *other == addr).map(|(_, words)| words.clone());
-        let known = known.unwrap_or_else(|| self.written_elsewhere(attempt, past, addr));
+        let elsewhere;
+        let known = match past.words.iter().find(|(other, _)| *other == addr) {
+            Some((_, words)) => words,
+            None => {
+                elsewhere = self.written_elsewhere(attempt, past, addr);
+                &elsewhere
+            }
+        };
         let from = if past.is_ordered(addr) { from } else { 0 };
         let mut values: Vec<(usize, u64)> = Vec::new();
         for (n, &(value, _)) in known.iter().enumerate().skip(from) {
@@ -196,8 +208,8 @@ impl Past {
         self.words.iter().find(|(addr, _)| *addr == self.word).map_or(0, |(_, words)| words.len())
     }
 
-    /// A number for all that attempts which could have failed depend on.
-    pub fn key(&self, attempt: &Attempt) -> u64 {
+    /// A number for all that attempts which could have failed depend on, but for words that only they load.
+    fn key(&self, attempt: &Attempt) -> u64 {
         let mut hasher = FxHasher::default();
         std::ptr::from_ref(attempt.at).hash(&mut hasher);
         hasher.write_usize(attempt.thread.index());

@@ -31,10 +31,10 @@ pub(super) struct Tries {
     pub at_end: bool,
     /// A thread that is asked what it does next.
     pub here: Snapshot,
-    /// Words that attempts which could have failed load, and those that were made do not.
-    elsewhere: BTreeSet<Addr>,
-    /// Attempts of the present run that may have to be looked at again when somebody writes to such a word.
-    attempts: Vec<Attempt>,
+    /// Words that attempts which could have failed load, and the one that was made does not, by its number (`Past::number`).
+    elsewhere: FxHashMap<u64, BTreeSet<Addr>>,
+    /// Attempts of the present run that may have to be looked at again when somebody writes to such a word, and their numbers.
+    attempts: Vec<(Attempt, u64)>,
     /// A number for what a thread that is tried out has come to.
     pub came: u64,
 }
@@ -303,10 +303,25 @@ impl RustMachine {
 
     /// A thread is about to be told the outcome of an operation with which an attempt may begin.
     pub(super) fn may_begin_attempt(&mut self, thread: ThreadId) -> Result<(), Stop> {
+        if self.is_first_attempt(thread) {
+            self.tries.start.forget();
+            return Ok(());
+        }
         let mut start = std::mem::take(&mut self.tries.start);
         let irregular = self.save_thread(thread, &mut start, None) && self.is_irregular_load(thread, &start);
         self.tries.start = start;
         if irregular { self.starts_again(thread) } else { Ok(()) }
+    }
+
+    /// Whether a thread stands at the load of an attempt before which none can have failed: there was never anything else in the
+    /// word.
+    fn is_first_attempt(&self, thread: ThreadId) -> bool {
+        let State { op: Op::Access(access), at: Some(at), .. } = self.states[thread.index()] else { return false };
+        let Some(&first) = self.tries.inits.get(&access.addr) else { return false };
+        runtime::shared(|shared| shared.retries.is_load(at) && shared.retries.begins_with_load(at))
+            && self.steps[..self.made]
+                .iter()
+                .all(|step| past::written(step, access.addr).is_none_or(|new| new == first))
     }
 
     /// Whether an operation is a load, or a store to an object of the thread itself.
@@ -353,7 +368,7 @@ impl RustMachine {
         let Some(past) = self.past_of(attempt) else { return Ok(()) };
         let key = self.key(attempt, &past);
         if runtime::shared(|shared| shared.retries.looked.contains(&key)) {
-            self.keep_attempt(attempt);
+            self.keep_attempt(attempt, &past);
             return Ok(());
         }
         let size = self.deepest();
@@ -382,7 +397,7 @@ impl RustMachine {
             }
             looked.insert(key);
         });
-        self.keep_attempt(attempt);
+        self.keep_attempt(attempt, &past);
         Ok(())
     }
 

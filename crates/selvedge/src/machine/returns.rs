@@ -23,9 +23,16 @@
 //! or one of them will be found to be in W later, and then they have to be tried out at once. If not, or if something ever does
 //! not hold, the exploration starts again, and at this place only looks that come back in the same state fail.
 //!
-//! The thread is put back (`snapshot.rs`) as long as it has not changed memory. If it has, that may be memory which somebody
-//! outside of the model knows of (a test that collects what it has seen), and to put it back would not be safe: then everything is
-//! run again instead each time, and what is compared does not depend on where things lie in memory.
+//! What comes of it depends on nothing but the values and the situation that the thread is in (`situation.rs`), so it is
+//! looked at once for each of these: what others do elsewhere makes no difference.
+//!
+//! The thread is put back (`snapshot.rs`) as long as it has not changed memory which somebody outside of the model may have
+//! got to know of meanwhile (a test that collects what it has seen): to put that back would not be safe. Then everything is
+//! run again instead each time, and what is compared does not depend on where things lie in memory. A collection outside of
+//! the model that takes up something new writes it to memory that is allocated for it, or that has been before. So nothing is
+//! put back if something was allocated. Nor is it if something was written, with few exceptions: the contents of cells that
+//! own nothing, and what a thread returns, are announced by the library when they are written; and that a reference is
+//! dropped makes a count one less.
 
 use super::RustMachine;
 use super::attempts::{Before, Trace};
@@ -36,8 +43,10 @@ use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
 use crate::script::Step;
 use crate::spin::is_quiet;
+use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId, main_thread};
+use std::hash::{Hash, Hasher};
 
 /// More values and states are not looked at.
 const MOST: usize = 16;
@@ -46,9 +55,18 @@ const LONGEST: usize = 16;
 /// Nor more pasts.
 const MOST_PASTS: usize = 1 << 16;
 
+/// What is known of looks that may come back in another state.
+#[derive(Default)]
+pub(super) struct Returns {
+    /// By threads, and numbers for what they have been told before.
+    values: FxHashMap<(u64, ThreadId), Values>,
+    /// Whether looks were found to fail, if that makes no difference, by numbers for what that depends on.
+    shown: FxHashMap<u64, bool>,
+}
+
 /// With which values a thread was found to look again, and to go on.
 #[derive(Default)]
-pub(super) struct Values {
+struct Values {
     fails: Vec<Outcome>,
     goes_on: Vec<Outcome>,
     /// A value with which it goes on, and those with which looks were made before that and failed: it makes no difference.
@@ -67,10 +85,49 @@ impl Values {
         fails.is_empty() || self.tried.iter().any(tried)
     }
 
+    /// The values of both kinds that are there, or are asked about now.
+    fn there(&self, there: &[Outcome], asked: Outcome) -> [Vec<Outcome>; 2] {
+        let is_there = |value: &Outcome| *value == asked || there.contains(value);
+        [&self.fails, &self.goes_on].map(|values| values.iter().copied().filter(is_there).collect())
+    }
+
     fn note_tried(&mut self, goes_on: Outcome, fails: &[Outcome]) {
         if !self.makes_no_difference(goes_on, fails) {
             self.tried.push((goes_on, fails.to_vec()));
         }
+    }
+}
+
+impl Returns {
+    /// Whether no look has failed yet.
+    fn is_first(&self, past: (u64, ThreadId)) -> bool {
+        self.values.get(&past).is_none_or(|values| values.fails.is_empty())
+    }
+
+    /// A look was found to fail, or not to. Or else what is wrong: it was found otherwise before, or there are too many values.
+    fn note(&mut self, past: (u64, ThreadId), value: Outcome, fails: bool) -> Result<(), Look> {
+        let pasts = self.values.len();
+        let values = self.values.entry(past).or_default();
+        let (same, other) = match fails {
+            true => (&mut values.fails, &values.goes_on),
+            false => (&mut values.goes_on, &values.fails),
+        };
+        if other.contains(&value) {
+            return Err(Look::Elsewhere);
+        }
+        if !same.contains(&value) {
+            same.push(value);
+        }
+        if pasts == MOST_PASTS || same.len() > MOST {
+            return Err(Look::Matters);
+        }
+        Ok(())
+    }
+
+    /// Whether a value was asked about.
+    fn knows(&self, past: (u64, ThreadId), value: Outcome) -> bool {
+        let knows = |values: &Values| values.fails.contains(&value) || values.goes_on.contains(&value);
+        self.values.get(&past).is_some_and(knows)
     }
 }
 
@@ -84,6 +141,10 @@ struct Asked {
     again: bool,
     /// What memory looked like then.
     before: Before,
+    /// If it stands at the operation again: the looks that have failed since.
+    looks: Option<Vec<Outcome>>,
+    /// The same, and where it is, when that was last asked for.
+    seen: Option<(Vec<Outcome>, Place)>,
 }
 
 /// What a thread has come to.
@@ -93,6 +154,16 @@ struct Place {
     stands: Option<(Op, At)>,
     trace: Trace,
 }
+
+/// Where stacks are looked at when a thread goes on: where it ends, or wherever it comes by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stacks {
+    AtTheEnd,
+    Everywhere,
+}
+
+/// What `Trace::stack` says if it was not looked at.
+const NOT_LOOKED_AT: u64 = u64::MAX;
 
 /// What `Place::came` says.
 const OPERATION: u64 = 1;
@@ -119,20 +190,44 @@ impl Place {
 }
 
 impl RustMachine {
+    /// Whether a thread that is told a value goes on, which need not be tried out: it writes, and no look has failed before.
+    pub(super) fn goes_on_at_once(&mut self, thread: ThreadId, value: Outcome) -> bool {
+        let past = (self.told(thread), thread);
+        let writes = !is_quiet(&self.states[thread.index()].op, value);
+        writes && self.returns.is_first(past) && self.returns.note(past, value, false).is_ok()
+    }
+
+    /// Notes that a thread goes on where no look has come back yet: one may do so in another state later.
+    pub(super) fn notes_going_on(&mut self, thread: ThreadId, value: Outcome) {
+        let past = (self.told(thread), thread);
+        // There may be too many values: that will be found again when it is asked whether it makes a difference.
+        let _ = self.returns.note(past, value, false);
+    }
+
     /// Tells a thread a value, as [`RustMachine::look`] does, where looks may come back in another state.
     pub(super) fn look_otherwise(&mut self, thread: ThreadId, value: Outcome) -> Look {
         let size = self.slots[thread.index()].as_ref().map_or(0, |slot| slot.strand.depth(slot.strand.low()));
         if runtime::shared(|shared| shared.must_clear(size)) {
             return Look::GoesOn;
         }
+        let past = (self.told(thread), thread);
+        let key = self.returns.knows(past, value).then(|| self.look_key(past, value));
+        if let Some(&fails) = key.and_then(|key| self.returns.shown.get(&key)) {
+            return match self.returns.note(past, value, fails) {
+                Err(wrong) => wrong,
+                Ok(()) if fails => Look::ComesBack,
+                Ok(()) => Look::GoesOn,
+            };
+        }
         let mut here = std::mem::take(&mut self.tries.here);
         if !self.save_thread(thread, &mut here, None) {
             self.tries.here = here;
             return Look::Matters;
         }
-        let mut asked = Asked { thread, value, here, again: false, before: Before::default() };
+        let looks = Some(Vec::new());
+        let mut asked = Asked { thread, value, here, again: false, before: Before::default(), looks, seen: None };
         self.starts_trial();
-        let look = self.try_look(&mut asked, value);
+        let look = self.try_look(&mut asked, past, key);
         if !self.back_in_place(&mut asked) {
             runtime::shared(|shared| shared.tries_out = false);
             self.stale = true;
@@ -142,42 +237,51 @@ impl RustMachine {
         look
     }
 
-    fn try_look(&mut self, asked: &mut Asked, value: Outcome) -> Look {
+    /// A number for all that a look depends on.
+    fn look_key(&self, past: (u64, ThreadId), value: Outcome) -> u64 {
+        let Op::Access(Access { addr, .. }) = self.states[past.1.index()].op else { return 0 };
+        let there = self.values_of(addr);
+        let told = self.returns.values.get(&past).map(|values| values.there(&there, value)).unwrap_or_default();
+        let mut hasher = FxHasher::default();
+        (past, value, &told).hash(&mut hasher);
+        hasher.write_u64(self.situation(past.1, told.into_iter().flatten().chain([value])));
+        hasher.finish()
+    }
+
+    fn try_look(&mut self, asked: &mut Asked, past: (u64, ThreadId), key: Option<u64>) -> Look {
+        let value = asked.value;
         let before = self.place(asked, OPERATION);
         let quiet = before.stands.is_some_and(|(op, _)| is_quiet(&op, value));
-        let fails = match quiet.then(|| self.tell_look(asked.thread, value)).flatten() {
+        let fails = match quiet.then(|| self.tell_look(asked, value)).flatten() {
             None => false,
-            Some(came) => match self.place(asked, came) {
-                now if now.differs_in_stack(&before) => true,
-                now if now.stands == before.stands => return Look::Matters,
-                _ => return Look::Elsewhere,
-            },
+            Some(came) => {
+                let now = self.place(asked, came);
+                asked.seen = Some((vec![value], now));
+                match now {
+                    now if now.differs_in_stack(&before) => true,
+                    now if now.stands == before.stands => return Look::Matters,
+                    _ => return Look::Elsewhere,
+                }
+            }
         };
-        let key = (self.told(asked.thread), asked.thread);
-        let pasts = self.returns.len();
-        let values = self.returns.entry(key).or_default();
-        let (same, other) = match fails {
-            true => (&mut values.fails, &values.goes_on),
-            false => (&mut values.goes_on, &values.fails),
-        };
-        if other.contains(&value) {
-            return Look::Elsewhere;
+        if let Err(wrong) = self.returns.note(past, value, fails) {
+            return wrong;
         }
-        if !same.contains(&value) {
-            same.push(value);
-        }
-        if pasts == MOST_PASTS || same.len() > MOST {
-            return Look::Matters;
-        }
-        let mut values = std::mem::take(values);
+        let mut values = self.returns.values.remove(&past).unwrap_or_default();
         let same = self.makes_no_difference(asked, &before, &mut values)
             && values.ended.iter().all(|(value, there)| values.makes_no_difference(*value, there));
-        self.returns.insert(key, values);
-        match same {
-            true if fails => Look::ComesBack,
-            true => Look::GoesOn,
-            false => Look::Matters,
+        self.returns.values.insert(past, values);
+        if !same {
+            return Look::Matters;
         }
+        if self.back_in_place(asked) {
+            if self.returns.shown.len() == MOST_PASTS {
+                self.returns.shown.clear();
+            }
+            let key = key.unwrap_or_else(|| self.look_key(past, value));
+            self.returns.shown.insert(key, fails);
+        }
+        if fails { Look::ComesBack } else { Look::GoesOn }
     }
 
     /// Whether a thread goes on in the same way, whatever looks have failed before.
@@ -185,21 +289,17 @@ impl RustMachine {
         let Some((Op::Access(access), _)) = before.stands else { return false };
         // What others have not written they have not prepared either: a pointer may lead nowhere, and a number to what is not
         // there yet.
-        let there = self.values_of(access.addr);
-        let is_there = |value: &Outcome| *value == asked.value || there.contains(value);
-        let fails: Vec<Outcome> = values.fails.iter().copied().filter(is_there).collect();
-        let goes_on: Vec<Outcome> = values.goes_on.iter().copied().filter(is_there).collect();
+        let [fails, goes_on] = values.there(&self.values_of(access.addr), asked.value);
         if fails.is_empty() {
             return true;
         }
         let Some(states) = self.states_after(asked, before, &fails) else { return false };
         goes_on.into_iter().all(|value| {
-            // If it turns out on the way that the thread cannot be put back, once more.
-            let was_put_back = !asked.again;
-            let mut same = self.goes_on_in_the_same_way(asked, &states[1..], value);
-            if was_put_back && asked.again {
-                same = self.goes_on_in_the_same_way(asked, &states[1..], value);
-            }
+            let same = self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::AtTheEnd);
+            // It goes wrong in the end: then states may have been the same before that.
+            let same = same
+                .or_else(|| self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::Everywhere))
+                .unwrap_or(false);
             if same {
                 values.note_tried(value, &fails);
             }
@@ -219,17 +319,17 @@ impl RustMachine {
 
     /// An execution has ended: what has been written in it makes no difference to threads that have gone on after a look.
     pub(super) fn looks_have_ended(&mut self) {
-        if self.returns.is_empty() {
+        if self.returns.values.is_empty() {
             return;
         }
         self.told(main_thread());
         for n in 0..self.made {
             let Step { thread, op: Op::Access(access), outcome, at: Some(at), .. } = self.steps[n] else { continue };
-            if !access.spins {
+            if !access.spins || !runtime::shared(|shared| shared.awaits.may_come_to_differ(at)) {
                 continue;
             }
             let (key, there) = ((self.told_until(n, thread), thread), self.values_of(access.addr));
-            let Some(values) = self.returns.get_mut(&key) else { continue };
+            let Some(values) = self.returns.values.get_mut(&key) else { continue };
             if !values.makes_no_difference(outcome, &there) {
                 runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
             } else if !values.ended.iter().any(|(value, known)| (*value, known) == (outcome, &there)) {
@@ -238,11 +338,32 @@ impl RustMachine {
         }
     }
 
-    fn goes_on_in_the_same_way(&mut self, asked: &mut Asked, states: &[(Vec<Outcome>, Trace)], value: Outcome) -> bool {
-        let Some(wanted) = self.go_on_from(asked, &[], value) else { return false };
-        states.iter().all(|(looks, _)| {
-            self.go_on_from(asked, looks, value).is_some_and(|found| comes_to_the_same(&wanted, &found))
-        })
+    /// Whether a thread goes on in the same way from some states. None if that is not known, since it goes wrong in the end.
+    fn goes_on_in_the_same_way(
+        &mut self,
+        asked: &mut Asked,
+        states: &[(Vec<Outcome>, Trace)],
+        value: Outcome,
+        stacks: Stacks,
+    ) -> Option<bool> {
+        let was_put_back = !asked.again;
+        // Where it stands, it need not be put back to.
+        let stands = |(looks, _): &(Vec<Outcome>, Trace)| asked.looks.as_ref() == Some(looks);
+        let first = states.iter().position(stands).unwrap_or(0);
+        let ways = states[first..].iter().chain(&states[..first]).map(|(looks, _)| looks.as_slice()).chain([&[][..]]);
+        let mut all = Vec::new();
+        for looks in ways {
+            let Some(found) = self.go_on_from(asked, looks, value, stacks) else { return Some(false) };
+            all.push(found);
+        }
+        if was_put_back && asked.again {
+            // It has turned out on the way that the thread cannot be put back.
+            return self.goes_on_in_the_same_way(asked, states, value, stacks);
+        }
+        let wanted = all.pop().unwrap_or_default();
+        let same = all.iter().all(|found| comes_to_the_same(&wanted, found));
+        let goes_wrong = wanted.last().is_some_and(|last| last.came == OTHER);
+        if !same && goes_wrong && stacks == Stacks::AtTheEnd { None } else { Some(same) }
     }
 
     /// The states in which a thread can be after looks that fail, and such looks.
@@ -258,15 +379,19 @@ impl RustMachine {
             for &value in fails {
                 let mut looks: Vec<Outcome> = states[next].0.clone();
                 looks.push(value);
-                if asked.again || !self.back_in_place(asked) || !self.all_fail(asked, &looks) {
+                let there = !asked.again && self.come_after(asked, &looks);
+                if !there || asked.again {
                     return None;
                 }
-                let now = self.place(asked, OPERATION);
+                let seen = asked.seen.take().filter(|(seen, _)| *seen == looks);
+                let now = seen.map_or_else(|| self.place(asked, OPERATION), |(_, now)| now);
                 if !now.differs_in_stack(before) || states.len() == MOST {
                     return None;
                 }
-                if !states.iter().any(|(_, trace)| *trace == now.trace) {
-                    states.push((looks, now.trace));
+                match states.iter().find(|(_, trace)| *trace == now.trace) {
+                    // It might have come there by these.
+                    Some((known, _)) => asked.looks = (!known.is_empty()).then(|| known.clone()),
+                    None => states.push((looks, now.trace)),
                 }
             }
             next += 1;
@@ -276,44 +401,89 @@ impl RustMachine {
 
     /// Lets a thread go on after looks that have failed: what it comes to, up to the first operation whose outcome is not
     /// known.
-    fn go_on_from(&mut self, asked: &mut Asked, looks: &[Outcome], value: Outcome) -> Option<Vec<Place>> {
-        if !self.back_in_place(asked) {
-            self.run_again().ok()?;
-            let blocks = runtime::shared(|shared| shared.blocks.contents());
-            asked.before = Before { blocks, stacks: self.other_stacks(asked.thread) };
-            self.compared.real = false;
-        }
-        if !self.all_fail(asked, looks) {
+    fn go_on_from(
+        &mut self,
+        asked: &mut Asked,
+        looks: &[Outcome],
+        value: Outcome,
+        stacks: Stacks,
+    ) -> Option<Vec<Place>> {
+        if !self.come_after(asked, looks) {
             return None;
         }
+        asked.looks = None;
         let mut came = self.tell_once(asked.thread, value);
-        let mut places = vec![self.place(asked, came)];
-        while places.len() < LONGEST && places.last().is_some_and(Place::stores) {
+        let mut places = Vec::new();
+        loop {
+            let place = match stacks {
+                Stacks::AtTheEnd => self.place_but_for_stack(asked, came),
+                Stacks::Everywhere => self.place(asked, came),
+            };
+            places.push(place);
+            if places.len() == LONGEST || !place.stores() {
+                break;
+            }
             came = self.tell_once(asked.thread, 0);
-            places.push(self.place(asked, came));
+        }
+        if stacks == Stacks::AtTheEnd
+            && let Some(last) = places.last_mut()
+        {
+            last.trace = self.place(asked, came).trace;
         }
         Some(places)
     }
 
     /// Puts a thread back, unless everything is run again.
     fn back_in_place(&mut self, asked: &mut Asked) -> bool {
-        if !asked.again && (self.has_touched(&asked.here) || !self.put_thread_back(&asked.here)) {
-            asked.again = true;
-            self.ends_trial();
-            self.compared.real = false;
-            runtime::shared(|shared| shared.tries_out = true);
+        if asked.again {
+            return false;
+        }
+        if asked.looks.as_ref().is_none_or(|looks| !looks.is_empty()) {
+            asked.looks = Some(Vec::new());
+            if self.has_touched(&asked.here) || !self.put_thread_back(&asked.here) {
+                asked.again = true;
+                self.ends_trial();
+                self.compared.real = false;
+                runtime::shared(|shared| shared.tries_out = true);
+            }
         }
         !asked.again
     }
 
-    /// Lets a thread make looks; whether all of them fail.
-    fn all_fail(&mut self, asked: &Asked, looks: &[Outcome]) -> bool {
-        looks.iter().all(|&value| self.tell_look(asked.thread, value) == Some(OPERATION))
+    /// Brings a thread to where it is after looks; whether all of them fail.
+    fn come_after(&mut self, asked: &mut Asked, looks: &[Outcome]) -> bool {
+        let made = asked.looks.as_ref().filter(|made| looks.starts_with(made)).map(Vec::len);
+        let made = match made {
+            Some(made) if !asked.again => made,
+            _ => {
+                if !self.back_in_place(asked) {
+                    if self.run_again().is_err() {
+                        return false;
+                    }
+                    let blocks = runtime::shared(|shared| shared.blocks.contents());
+                    asked.before = Before { blocks, stacks: self.other_stacks(asked.thread) };
+                    self.compared.real = false;
+                }
+                0
+            }
+        };
+        let fail = looks[made..].iter().all(|&value| self.tell_look(asked, value) == Some(OPERATION));
+        asked.looks = fail.then(|| looks.to_vec());
+        fail
     }
 
     /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, what it comes to then.
-    fn tell_look(&mut self, thread: ThreadId, value: Outcome) -> Option<u64> {
-        (self.tell_once(thread, value) == YIELDS).then(|| self.tell_once(thread, 0))
+    fn tell_look(&mut self, asked: &mut Asked, value: Outcome) -> Option<u64> {
+        let made = asked.looks.take();
+        if self.tell_once(asked.thread, value) != YIELDS {
+            return None;
+        }
+        let came = self.tell_once(asked.thread, 0);
+        asked.looks = made.filter(|_| came == OPERATION).map(|mut made| {
+            made.push(value);
+            made
+        });
+        Some(came)
     }
 
     /// Runs a thread until it is suspended; a number for what it comes to.
@@ -332,6 +502,15 @@ impl RustMachine {
         }
     }
 
+    /// Where a thread is, whatever is on stacks.
+    fn place_but_for_stack(&mut self, asked: &Asked, came: u64) -> Place {
+        let trace = match asked.again {
+            true => Trace { stack: NOT_LOOKED_AT, ..self.trace(asked.thread, &asked.before) },
+            false => Trace { stack: NOT_LOOKED_AT, memory: self.memory_differences(&asked.here) },
+        };
+        Place { came, stands: self.stands_at(asked.thread), trace }
+    }
+
     /// Where a thread is.
     fn place(&mut self, asked: &Asked, came: u64) -> Place {
         let trace = if asked.again {
@@ -344,10 +523,11 @@ impl RustMachine {
     }
 }
 
-/// Whether a thread comes to the same state on two ways, and to the same on the way there.
+/// Whether a thread comes to the same state on two ways, and to the same on the way there. (Where stacks were not looked at,
+/// they count as the same, and so they have to be at the end: if states are the same somewhere, they are so from there on.)
 fn comes_to_the_same(one: &[Place], other: &[Place]) -> bool {
     for (one, other) in one.iter().zip(other) {
-        if one == other {
+        if one == other && one.trace.stack != NOT_LOOKED_AT {
             return one.came == OPERATION || one.came == ENDED;
         }
         if !one.differs_in_stack(other) {

@@ -97,8 +97,7 @@ impl RustMachine {
         self.slots[thread.index()].as_mut().is_some_and(|slot| slot.strand.put_back(&snapshot.strand))
     }
 
-    /// Whether a thread has changed memory since a snapshot, or has allocated or freed some. (That objects were met is no
-    /// change.)
+    /// Whether a thread has changed memory since a snapshot that somebody outside of the model may have got to know of.
     pub(super) fn has_touched(&self, snapshot: &Snapshot) -> bool {
         runtime::shared(|shared| shared.has_touched(&snapshot.shared))
     }
@@ -119,7 +118,13 @@ impl RustMachine {
                 (n, now).hash(&mut hasher);
             }
         }
-        (hasher.finish(), runtime::shared(|shared| shared.differences(&snapshot.shared, ThreadId::new(thread))))
+        (hasher.finish(), self.memory_differences(snapshot))
+    }
+
+    /// A number for what a thread has changed since a snapshot that is not on stacks.
+    pub(super) fn memory_differences(&self, snapshot: &Snapshot) -> u64 {
+        let thread = snapshot.of.map_or(ThreadId::new(0), |(thread, _)| thread);
+        runtime::shared(|shared| shared.differences(&snapshot.shared, thread))
     }
 
     /// The operation that a thread comes to first if it is told an outcome, if it comes to one. None if that cannot be seen
@@ -164,6 +169,7 @@ impl RustMachine {
         runtime::shared(|shared| {
             shared.tries_out = true;
             shared.blocks.tries_out = true;
+            shared.announced.clear();
         });
     }
 

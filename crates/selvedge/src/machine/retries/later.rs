@@ -89,38 +89,41 @@ impl RustMachine {
     /// at again.
     pub(super) fn look_again(&mut self, made: &Op, outcome: Outcome) -> Result<(), Stop> {
         let Op::Access(access) = made else { return Ok(()) };
-        if !self.tries.elsewhere.contains(&access.addr) || access.written(outcome).is_none() {
+        if self.tries.attempts.is_empty() || access.written(outcome).is_none() {
             return Ok(());
         }
         for n in 0..self.tries.attempts.len() {
-            let attempt = self.tries.attempts[n].clone();
-            if runtime::shared(|shared| shared.retries.exchange(attempt.at)).is_some() {
-                self.look_at_attempts(&attempt)?;
+            let (attempt, number) = &self.tries.attempts[n];
+            if self.tries.elsewhere.get(number).is_some_and(|words| words.contains(&access.addr))
+                && runtime::shared(|shared| shared.retries.exchange(attempt.at)).is_some()
+            {
+                self.look_at_attempts(&attempt.clone())?;
             }
         }
         Ok(())
     }
 
     /// Keeps an attempt that was looked at, if it may have to be looked at again.
-    pub(super) fn keep_attempt(&mut self, attempt: &Attempt) {
-        if attempt.made == self.made && !self.tries.elsewhere.is_empty() {
-            self.tries.attempts.push(attempt.clone());
+    pub(super) fn keep_attempt(&mut self, attempt: &Attempt, past: &Past) {
+        if attempt.made == self.made && self.tries.elsewhere.contains_key(&past.number) {
+            self.tries.attempts.push((attempt.clone(), past.number));
         }
     }
 
     /// Steps have been taken back: so many are left.
     pub(in crate::machine) fn forget_attempts(&mut self, made: usize) {
         let attempts = &mut self.tries.attempts;
-        while attempts.last().is_some_and(|attempt| attempt.made > made) {
+        while attempts.last().is_some_and(|(attempt, _)| attempt.made > made) {
             attempts.pop();
         }
     }
 
-    /// A number for all that attempts which could have failed before this one depend on.
+    /// A number for all that attempts which could have failed before this one depend on. Which words they load depends on
+    /// what they have found, and so on the rest of these: it is known after they were tried out, and more may be found later.
     pub(super) fn key(&self, attempt: &Attempt, past: &Past) -> u64 {
         let mut hasher = FxHasher::default();
-        hasher.write_u64(past.key(attempt));
-        for &addr in self.tries.elsewhere.iter().filter(|&&addr| !attempt.accesses(addr)) {
+        hasher.write_u64(past.number);
+        for &addr in self.tries.elsewhere.get(&past.number).into_iter().flatten() {
             (addr, self.written_elsewhere(attempt, past, addr)).hash(&mut hasher);
         }
         hasher.finish()
@@ -132,7 +135,7 @@ impl RustMachine {
         if attempt.accesses(addr) {
             return true;
         }
-        self.tries.elsewhere.insert(addr);
+        self.tries.elsewhere.entry(past.number).or_default().insert(addr);
         let is_there = |value: u64| !may_be_virtual(value) || runtime::shared(|shared| shared.real_of(value)) != value;
         self.written_elsewhere(attempt, past, addr).iter().all(|&(value, _)| is_there(value))
     }

@@ -1,0 +1,165 @@
+//! A number for the situation that a thread is in: for all that what it does next can depend on, but for what it is told.
+//!
+//! To try out what a thread does takes far longer than to read what it would do it with. So what a trial has shown is
+//! remembered by this number, which is the same in other runs: addresses count as what they are known by.
+//!
+//! A thread can look at its own stack (registers included), at copies of what is in statics, at its thread-local variables,
+//! and at whatever it can come to from there: at blocks that a word in these points into, or that a word in such a block
+//! points into, and at the stacks of others in the same way. It can also follow what it is told. All else may be what it likes:
+//! how far others have come, and what they have in memory of their own. A word that is left over somewhere counts as well;
+//! so a number may differ for no reason. It is the same for two situations only by chance: with one of 2^48 among 2^16.
+
+use super::RustMachine;
+use crate::blocks::BlockId;
+use crate::runtime;
+use crate::shared::{Local, PerThread, Shared};
+use crate::virtual_address::{ADDRESS, may_be_pointer};
+use rustc_hash::FxHasher;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Outcome, ThreadId};
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+/// What can be come to from words that have been seen.
+struct Search<'a> {
+    shared: &'a Shared,
+    /// Where there are blocks and stacks.
+    blocks: Range<usize>,
+    stacks: Range<usize>,
+    /// The stack of the thread itself.
+    own: Range<usize>,
+    /// By number, which were found, and which of them have not been looked into.
+    found: Vec<bool>,
+    threads: Vec<bool>,
+    open: Vec<usize>,
+    open_threads: Vec<usize>,
+}
+
+impl<'a> Search<'a> {
+    fn new(shared: &'a Shared, own: Range<usize>) -> Search<'a> {
+        Search {
+            shared,
+            own,
+            blocks: shared.blocks.bounds(),
+            stacks: shared.places.stack_bounds(),
+            found: vec![false; shared.blocks.count()],
+            threads: Vec::new(),
+            open: Vec::new(),
+            open_threads: Vec::new(),
+        }
+    }
+
+    /// Sees a word, and adds what it is known as.
+    #[inline]
+    fn see(&mut self, word: u64, hasher: &mut FxHasher) {
+        if may_be_pointer(word) { self.see_pointer(word, hasher) } else { hasher.write_u64(word) }
+    }
+
+    fn see_pointer(&mut self, word: u64, hasher: &mut FxHasher) {
+        let at = (word & ADDRESS) as usize;
+        let tagged = word & !ADDRESS != 0;
+        if self.blocks.contains(&at)
+            && let Some((n, block)) = self.shared.blocks.find_nth(at)
+        {
+            if !std::mem::replace(&mut self.found[n], true) {
+                self.open.push(n);
+            }
+            if !tagged {
+                return add_block(hasher, &block.id, at - block.at);
+            }
+        } else if self.own.contains(&at) && !tagged {
+            return hasher.write_usize(at - self.own.start);
+        } else if self.stacks.contains(&at)
+            && let Some((thread, depth)) = self.shared.places.on_stack(at)
+        {
+            self.find_thread(thread);
+            if !tagged {
+                hasher.write_usize(thread.index());
+                return hasher.write_usize(depth);
+            }
+        }
+        // What else has another name in every run is a number of the run.
+        let is_plain = !tagged && word != self.shared.run;
+        hasher.write_u64(if is_plain { word } else { self.shared.known_as(word) });
+    }
+
+    fn find_thread(&mut self, thread: ThreadId) {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize(thread.index() + 1, false);
+        }
+        if !std::mem::replace(&mut self.threads[thread.index()], true) {
+            self.open_threads.push(thread.index());
+        }
+    }
+
+    /// Looks into what was found; a number for what is there, in whatever order it was found.
+    fn look_into<'s>(&mut self, stack_of: impl Fn(usize) -> &'s [u64], engine: &Range<usize>) -> u64 {
+        let mut all = 0u64;
+        loop {
+            let mut hasher = FxHasher::default();
+            if let Some(n) = self.open.pop() {
+                let (block, bytes) = self.shared.blocks.nth(n);
+                add_block(&mut hasher, &block.id, usize::from(block.freed));
+                let (words, rest) = bytes.as_chunks();
+                words.iter().for_each(|&word| self.see(u64::from_ne_bytes(word), &mut hasher));
+                hasher.write(rest);
+            } else if let Some(thread) = self.open_threads.pop() {
+                hasher.write_usize(thread);
+                let links = |word: u64| if engine.contains(&(word as usize)) { 0 } else { word };
+                stack_of(thread).iter().for_each(|&word| self.see(links(word), &mut hasher));
+            } else {
+                return all;
+            }
+            all = all.wrapping_add(hasher.finish());
+        }
+    }
+}
+
+#[inline]
+fn add_block(hasher: &mut FxHasher, id: &BlockId, offset: usize) {
+    let (thread, nth) = id.owner();
+    hasher.write_u64((thread.index() as u64) << 32 | u64::from(nth));
+    hasher.write_usize(id.size << 6 | id.align.trailing_zeros() as usize);
+    hasher.write_usize(offset);
+}
+
+impl RustMachine {
+    /// The situation of a thread that stands at an operation and may be told some values.
+    pub(super) fn situation(&self, thread: ThreadId, told: impl Iterator<Item = Outcome>) -> u64 {
+        let stack_of = |n: usize| self.slots[n].as_ref().map_or(&[][..], |slot| slot.strand.at_rest());
+        runtime::shared(|shared| {
+            let shared: &Shared = shared;
+            let engine = self.pool.engine(shared.top);
+            let own = self.slots[thread.index()].as_ref().map_or(0..0, |slot| {
+                let (limit, base) = slot.strand.stack();
+                limit..base
+            });
+            let mut search = Search::new(shared, own);
+            let mut hasher = FxHasher::default();
+            told.for_each(|value| search.see(shared.real_of(value), &mut hasher));
+            search.find_thread(thread);
+            let mut roots = FxHasher::default();
+            shared.copies.words().into_iter().for_each(|word| search.see(word, &mut roots));
+            hasher.write_u64(shared.copies.fingerprint(|word| Some(shared.known_as(word))));
+            let lazies = shared.lazies.iter().map(|(_, lazy)| lazy);
+            let own = shared.per_thread.get(thread.index());
+            if let Some(PerThread { made, children, timeouts, spurious, deferred, locals, open }) = own {
+                (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
+                open.hash(&mut hasher);
+            }
+            let locals = own.into_iter().flat_map(|own| &own.locals).filter_map(|(_, local)| match local {
+                Local::There(local) => Some(local),
+                Local::Gone => None,
+            });
+            for value in lazies.chain(locals) {
+                search.see(std::ptr::from_ref(&**value).cast::<u8>().addr() as u64, &mut hasher);
+            }
+            (shared.raw_arcs.len(), shared.allocations.len(), shared.lazies.len()).hash(&mut hasher);
+            (shared.handed_over, shared.words.len(), shared.parks.len()).hash(&mut hasher);
+            shared.borrows.hash_into(&mut hasher);
+            let all = search.look_into(stack_of, &engine);
+            hasher.write_u64(all);
+            hasher.finish()
+        })
+    }
+}
