@@ -24,6 +24,7 @@
 //! | `explorer/sites.rs` | places in the program |
 //! | `explorer/other.rs` | everything else (25) |
 //! | `explorer/estimate.rs` | random walks |
+//! | `explorer/frames.rs` | the stack of graphs |
 //! | `explorer/crew.rs` | work that is given away and taken on |
 
 use crate::event::{EventId, Kind};
@@ -36,6 +37,7 @@ use crate::{Full, OnFull, Options, ending};
 pub(crate) use composite::Attempts;
 use composite::{Composites, Next};
 pub use estimate::{Effort, Estimate};
+pub(crate) use frames::Frames;
 pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
 use rustc_hash::FxHashMap;
@@ -49,6 +51,7 @@ pub(crate) use ways::{Hope, Ways};
 mod composite;
 mod crew;
 mod estimate;
+mod frames;
 mod granules;
 mod in_place;
 mod older_value;
@@ -100,11 +103,11 @@ pub(crate) struct Frame {
 #[derive(Default)]
 pub struct Storage {
     spare: Vec<Frame>,
-    frames: Vec<Frame>,
+    frames: Frames,
     steps: Vec<crate::runner::Step>,
     places: Vec<(Addr, u8)>,
     locations: FxHashMap<Addr, crate::event::LocId>,
-    scratch: Scratch,
+    scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
     habits: Vec<Habits>,
@@ -129,11 +132,11 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     options: &'a Options,
     session: &'a mut Session<'s>,
     full: Option<&'a mut OnFull<'f>>,
-    frames: Vec<Frame>,
+    frames: Frames,
     /// Frames that are not in use, kept for their memory.
     spare: Vec<Frame>,
     locations: FxHashMap<Addr, crate::event::LocId>,
-    scratch: Scratch,
+    scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
     /// What is known of locations over all graphs.
@@ -179,7 +182,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     ) -> Explorer<'a, 's, 'f, M, Mo> {
         let Storage { mut spare, frames: mut empty, steps, places, locations, scratch, names, waiting, habits, waits } =
             storage;
-        empty.push(spare.pop().unwrap_or_default());
+        let mut first: Frame = spare.pop().unwrap_or_default();
+        first.graph.without_past = !machine.may_spin();
+        empty.push(first);
         Explorer {
             runner: Runner::new_in(machine, steps, places),
             options,
@@ -209,7 +214,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     pub(crate) fn into_storage(self) -> Storage {
         let Explorer { runner, mut frames, mut spare, mut locations, scratch, names, waiting, .. } = self;
         let (mut habits, mut waits) = (self.habits, self.waits);
-        spare.append(&mut frames);
+        frames.move_to(&mut spare);
         spare.truncate(Storage::FRAMES);
         for frame in &mut spare {
             frame.graph.reset();
@@ -223,11 +228,13 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     }
 
     fn frame(&mut self) -> &mut Frame {
-        self.frames.last_mut().expect("there is a graph while there is something to explore")
+        debug_assert!(!self.frames.is_empty(), "there is a graph while there is something to explore");
+        &mut self.frames.top
     }
 
     fn graph(&self) -> &Graph {
-        &self.frames.last().expect("there is a graph while there is something to explore").graph
+        debug_assert!(!self.frames.is_empty(), "there is a graph while there is something to explore");
+        &self.frames.top.graph
     }
 
     /// Explores everything.
@@ -264,9 +271,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     /// Puts everything away.
     fn empty_graph(&mut self) {
         self.composites.forget_turns();
-        self.spare.append(&mut self.frames);
+        self.frames.move_to(&mut self.spare);
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.graph.clear();
+        frame.graph.without_past = !self.runner.machine.may_spin();
         frame.todo.clear();
         self.runner.switch(&frame.graph);
         self.frames.push(frame);
@@ -277,14 +285,14 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.crew.is_some_and(Crew::is_hungry) {
             self.give_work_away();
         }
-        while let Some(frame) = self.frames.last_mut() {
-            let go = match frame.todo.pop() {
+        while !self.frames.is_empty() {
+            let go = match self.frames.top.todo.pop() {
                 Some(entry) if self.is_wanted(&entry) => self.take_up(entry)?,
                 Some(_) => Go::Back,
                 None => {
                     let done = self.frames.pop().expect("there is a frame");
-                    if let Some(frame) = self.frames.last() {
-                        self.runner.switch_to_part(&frame.graph, done.common);
+                    if !self.frames.is_empty() {
+                        self.runner.switch_to_part(&self.frames.top.graph, done.common);
                     }
                     self.spare.push(done);
                     Go::Back
@@ -367,7 +375,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Brings the machine to where the graph is, and notes it if a thread stops there.
     fn catch_up(&mut self) -> Result<(), Over> {
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         match self.runner.bring(graph) {
             Ok(()) => Ok(()),
             Err(stop) => self.stopped(stop),
@@ -376,7 +384,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Notes why a thread cannot go on.
     fn stopped(&mut self, stop: Stop) -> Result<(), Over> {
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         let machine = &self.runner.machine;
         self.session.stopped(stop, || ending::schedule(machine, graph, None))
     }
@@ -388,32 +396,43 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if let Some(thread) = self.speculating() {
             return Some(thread);
         }
-        let mut first = None;
+        if self.graph().may_be_open {
+            if let Some(thread) = self.open_thread() {
+                return Some(thread);
+            }
+            self.frame().graph.may_be_open = false;
+        }
+        debug_assert_eq!(self.open_thread(), None, "it is noted when a thread has to go on");
         let mut parked = None;
         for thread in (0..self.runner.machine.thread_limit()).map(ThreadId::new) {
             if self.runner.machine.status(thread) != Status::Ready {
                 continue;
             }
-            let graph = &self.frames.last().expect("there is a graph").graph;
-            let mut at_turn = false;
-            if let Some(last) = graph.last(thread).map(|last| graph.event(last)) {
-                if last.is_read() && last.exclusive && !last.blocked || last.is_unfinished() {
-                    return Some(thread);
-                }
-                if last.blocked {
-                    continue;
-                }
-                at_turn = last.kind == Kind::Turn;
+            let graph = &self.frames.top.graph;
+            let last = graph.last(thread).map(|last| graph.event(last));
+            if last.is_some_and(|last| last.blocked) || !self.can_go(thread) {
+                continue;
             }
-            if first.is_none() && self.can_go(thread) && !(at_turn && self.waits_for_news(thread)) {
-                if self.is_parked(thread) || self.comes_too_early(thread) {
-                    parked = parked.or(Some(thread));
-                } else {
-                    first = Some(thread);
-                }
+            if last.is_some_and(|last| last.kind == Kind::Turn) && self.waits_for_news(thread) {
+                continue;
             }
+            if !self.is_parked(thread) && !self.comes_too_early(thread) {
+                return Some(thread);
+            }
+            parked = parked.or(Some(thread));
         }
-        first.or(parked)
+        parked
+    }
+
+    /// A thread that has added the read of a read-modify-write, or a part of an access.
+    fn open_thread(&self) -> Option<ThreadId> {
+        let graph = self.graph();
+        let is_open = |&thread: &ThreadId| {
+            let last = graph.last(thread).map(|last| graph.event(last));
+            last.is_some_and(|last| last.is_read() && last.exclusive && !last.blocked || last.is_unfinished())
+                && self.runner.machine.status(thread) == Status::Ready
+        };
+        (0..graph.thread_limit()).map(ThreadId::new).find(is_open)
     }
 
     fn can_go(&self, thread: ThreadId) -> bool {
@@ -433,7 +452,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Goes back to the moment when an event was added: it is the newest one and not executed yet.
     fn cut_behind(&mut self, e: EventId) {
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         graph.cut(e.index() + 1);
         graph.back_to_newest();
         self.runner.forget_from(graph.executed.len());
@@ -442,13 +461,13 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     /// The graph is full (line 7).
     fn conclude(&mut self) -> Result<(), Over> {
         self.end_attempts()?;
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         let ended = ending::conclude(&mut self.runner, graph, self.session)?;
         self.reached = Some(ended);
         if ended == Ending::Blocked && self.note_composites() {
             return Ok(());
         }
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         if let Some(full) = &mut self.full {
             full(&Full { graph, places: &self.runner.places, ending: ended, restarts: self.restarts });
         }

@@ -71,6 +71,10 @@ pub struct Graph {
     seq_cst: usize,
     /// How many reads are blocked.
     blocked: usize,
+    /// Whether there may be a read whose write has to come next, or an access of which a part has.
+    pub may_be_open: bool,
+    /// Whether nobody asks for the numbers of what comes before events (`past.rs`).
+    pub without_past: bool,
     /// The events that the machine has to execute to be where the threads of this graph are, in an order in which
     /// writes come before the reads that read from them. A read-modify-write is there once, as its write.
     pub executed: Vec<EventId>,
@@ -298,6 +302,7 @@ impl Graph {
             Kind::Turn if !event.turn.is_put_off() => e,
             _ => NONE,
         };
+        self.may_be_open |= event.part.is_some();
         self.threads[event.thread.index()].push(e);
         self.seq_cst += usize::from(event.order == Order::SeqCst);
         self.events.push(event);
@@ -367,7 +372,9 @@ impl Graph {
         };
         let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
         self.clocks.compute(e, event, last, source);
-        self.events[e.index()].past = past::of(&self.events, event, last);
+        if !self.without_past {
+            self.events[e.index()].past = past::of(&self.events, event, last);
+        }
     }
 
     /// What comes before the next event of a thread: its last one, or its creation.
@@ -449,6 +456,7 @@ impl Graph {
     pub fn set_flags(&mut self, e: EventId, exclusive: bool, blocked: bool, order: Order) {
         let event = &mut self.events[e.index()];
         event.exclusive = exclusive;
+        self.may_be_open |= exclusive && event.is_read();
         self.blocked = self.blocked + usize::from(blocked) - usize::from(event.blocked);
         event.blocked = blocked;
         if event.order != order {
@@ -488,6 +496,9 @@ impl Graph {
     /// Moves the newest event, a write, to another place in coherence order.
     pub fn place(&mut self, write: EventId, position: u32) {
         let event = self.events[write.index()];
+        if event.co == position {
+            return;
+        }
         self.unplace(&event);
         self.locations[event.loc.index()].co.insert(position as usize - 1, write);
         self.number(event.loc, position);
@@ -510,6 +521,7 @@ impl Graph {
     pub fn cut(&mut self, len: usize) {
         let Some(first) = self.events.get(len) else { return };
         let (executed, changes) = (first.executed, first.changes);
+        self.may_be_open = true;
         self.take_back(changes);
         self.executed.truncate(executed as usize);
         while self.events.len() > len {
@@ -537,6 +549,7 @@ impl Graph {
 
     /// Goes back to how the newest event found the others.
     pub fn back_to_newest(&mut self) {
+        self.may_be_open = true;
         let newest = self.events[self.events.len() - 1];
         self.take_back(newest.changes);
         self.executed.truncate(newest.executed as usize);
@@ -580,6 +593,7 @@ impl Graph {
     /// Forgets all events and how wide the graph was: what is left is a little memory for a graph of another program.
     pub fn reset(&mut self) {
         self.clear();
+        self.without_past = false;
         self.clocks.reset();
         self.threads.truncate(clocks::NARROW);
         self.births.truncate(clocks::NARROW);

@@ -4,8 +4,8 @@
 //! order in which writes come before their readers ([`Graph::executed`]). Going from one graph to another takes back the
 //! steps that differ and makes the others: the cost is the suffix that changed.
 //!
-//! Stores are carried out in the machine's memory too. Values that threads read come from the graph, never from there;
-//! but bounds, lifetimes, what is published by a pointer that was stored, and initial values do.
+//! Stores are carried out in the machine's memory too, if the machine wants them there. Values that threads read come from
+//! the graph, never from there; but bounds, lifetimes, what is published by a pointer that was stored, and initial values do.
 
 use crate::event::{EventId, Kind, LocId};
 use crate::graph::Graph;
@@ -109,7 +109,7 @@ impl<M: Machine> Runner<M> {
                 self.machine.halt(step.thread, Status::Stopped);
                 return Ok(());
             }
-            Kind::Write if event.role == Role::Memory => {
+            Kind::Write if event.role == Role::Memory && self.machine.wants_stores() => {
                 let ((addr, size), value) = self.whole(graph, e);
                 // That the object lives was seen when the event was added.
                 let _ = self.machine.memory_mut().store(step.thread, addr, size, value);
@@ -160,10 +160,11 @@ impl<M: Machine> Runner<M> {
     }
 
     fn unmake(&mut self, to: usize) {
-        while self.made.len() > to {
-            self.machine.undo();
-            self.made.pop();
+        if self.made.len() <= to {
+            return;
         }
+        self.machine.undo_last(self.made.len() - to);
+        self.made.truncate(to);
         while self.bounded.last().is_some_and(|&step| step >= to) {
             self.bounded.pop();
         }

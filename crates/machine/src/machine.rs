@@ -100,6 +100,11 @@ pub trait Machine {
         false
     }
 
+    /// Whether there may be accesses that [`spin`](Access::spins).
+    fn may_spin(&self) -> bool {
+        true
+    }
+
     /// Takes a `Ready` thread out of the execution: it becomes `Stopped` (its Op is a violation) or `AssumeBlocked`.
     fn halt(&mut self, thread: ThreadId, status: Status);
 
@@ -114,6 +119,12 @@ pub trait Machine {
 
     /// The memory objects, to be changed.
     fn memory_mut(&mut self) -> &mut Memory;
+
+    /// Whether stores have to be carried out in the memory, if the engine does not need them there itself: because threads
+    /// look at it, or because what a stored pointer points to is shared from then on.
+    fn wants_stores(&self) -> bool {
+        true
+    }
 
     /// Whether an `AssumeBlocked` thread has come to a point in an iteration of a loop from which on it would change
     /// nothing: it would start the iteration again, and get on if something is different that it has read.
@@ -136,6 +147,11 @@ pub trait Machine {
 
     /// Goes back to the newest mark and forgets it. Memory goes back too.
     fn undo(&mut self);
+
+    /// The same with so many marks.
+    fn undo_last(&mut self, marks: usize) {
+        (0..marks).for_each(|_| self.undo());
+    }
 
     /// What a `Ready` thread is about to do, in words.
     fn site(&self, thread: ThreadId) -> Site;

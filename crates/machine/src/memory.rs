@@ -559,15 +559,18 @@ impl Memory {
 
     /// Goes back to before the first mark; time starts again.
     pub fn undo_all(&mut self) {
-        while !self.marks.is_empty() {
-            self.undo();
-        }
+        self.undo_last(self.marks.len());
         self.now = 0;
     }
 
     /// Goes back to the newest mark and forgets it.
     pub fn undo(&mut self) {
-        let to = self.marks.pop().expect("undo has a mark to go to");
+        self.undo_last(1);
+    }
+
+    /// The same with so many marks.
+    pub fn undo_last(&mut self, marks: usize) {
+        let Some(to) = self.marks.drain(self.marks.len() - marks..).next() else { return };
         while self.log.len() > to {
             match self.log.pop().expect("the log is longer than `to`") {
                 Change::Bytes { space, size, at, old, init } => {

@@ -538,25 +538,37 @@ impl Blocks {
     /// Whether an address points into a block, or to the end of one, that was freed in this run.
     #[inline]
     pub fn is_freed(&self, at: usize) -> bool {
+        self.has_freed(at) && self.find(at).is_some_and(|block| block.freed)
+    }
+
+    /// Whether that may be so.
+    #[inline]
+    pub fn has_freed(&self, at: usize) -> bool {
         // Few are, and what is freed is not allocated again.
         let within = |&(block, layout): &(usize, Layout)| at.wrapping_sub(block) <= layout.size();
-        self.kept.iter().any(within) && self.find(at).is_some_and(|block| block.freed)
+        self.kept.iter().any(within)
     }
 
     /// A run starts: gives back what the last one has freed.
     pub fn new_run(&mut self) {
         let left: usize = self.blocks.iter().filter(|block| !block.freed).map(|block| block.id.size).sum();
         self.blocks.clear();
-        self.index.clear();
+        if !self.index.is_empty() {
+            self.index.clear();
+        }
         self.counts.iter_mut().for_each(Vec::clear);
         self.now = 0;
         self.leaked += left;
         (self.tries_out, self.freed_other) = (false, false);
-        for (at, layout) in self.kept.drain(..).chain(self.scrap.drain(..)) {
+        let give_back = |(at, layout): (usize, Layout)| {
             // SAFETY: a model's thread has freed this block with this layout, or has allocated it and was put back since.
             // Nobody else has freed it.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
-        }
+        };
+        self.kept.iter().copied().for_each(give_back);
+        self.kept.clear();
+        self.scrap.iter().copied().for_each(give_back);
+        self.scrap.clear();
     }
 }
 

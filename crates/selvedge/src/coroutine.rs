@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Only what is used of a stack takes memory.
 const STACK: usize = 1 << 20;
@@ -284,6 +284,8 @@ pub(crate) struct Pool {
     made: u64,
     /// Whether the stack of a thread that ends is kept, since it will be put back.
     pub keeps: bool,
+    /// For who looks whether threads run on and on.
+    beat: Arc<watch::Beat>,
 }
 
 impl Drop for Pool {
@@ -300,7 +302,7 @@ impl Pool {
     pub fn new() -> Pool {
         overflow::install();
         runtime::frames_are_deep(suspended() > 1024);
-        Pool { stacks: LEFT.take(), clears: 0, engine: 0, made: 0, keeps: false }
+        Pool { stacks: LEFT.take(), clears: 0, engine: 0, made: 0, keeps: false, beat: watch::beat() }
     }
 
     /// A thread that is about to start.
@@ -355,7 +357,7 @@ impl Pool {
     /// Runs a thread until it suspends itself or ends.
     pub fn resume(&mut self, strand: &mut Strand, outcome: Outcome) -> Came {
         let since = strand.pending().map(|pending| pending.at);
-        watch::goes_on(strand.here.thread, since);
+        self.beat.goes_on(strand.here.thread, since);
         let coroutine = strand.coroutine.as_mut().expect("only threads that have not ended are resumed");
         let marker = 0u8;
         let here = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
@@ -369,7 +371,7 @@ impl Pool {
         overflow::guard(&raw const strand.guarded);
         let result = coroutine.resume(outcome);
         overflow::guard(std::ptr::null());
-        watch::is_back();
+        self.beat.is_back();
         if strand.here.yielder.is_null() {
             strand.here = runtime::here().unwrap_or(strand.here);
         }

@@ -9,6 +9,8 @@
 //! Threads have to be deterministic: the same outcomes give the same Ops. A run that differs from the record is an error
 //! that names the first operation that differs (`machine/determinism.rs`).
 
+mod again;
+mod asked;
 mod attempts;
 pub(crate) mod awaits;
 mod churn;
@@ -22,22 +24,18 @@ pub(crate) mod snapshot;
 mod surroundings;
 
 use crate::coroutine::{Came, Pool, Strand};
-use crate::nondet::IN_TIME;
 use crate::places;
-use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
-use crate::shared::Shared;
+use crate::shared::{Numbered, Shared};
 use crate::spin::{Iteration, Spin, Waits};
-use crate::sync::channel::MESSAGE;
 use crate::update::Updates;
 use awaits::Ahead;
 use churn::Churn;
 use rustc_hash::{FxHashMap, FxHasher};
-use selvedge_ir::{EntityRef, Order};
+use selvedge_ir::EntityRef;
 use selvedge_machine::{
-    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, Status, Stop, ThreadId, Unsupported,
-    Violation, ViolationKind, main_thread,
+    Access, Addr, Memory, Op, Outcome, Status, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
 };
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -129,7 +127,7 @@ pub(crate) struct RustMachine {
     /// By step, a number for what its thread has been told, as far as that is known.
     told: Vec<u64>,
     /// What is known of loops that try again.
-    tries: retries::Tries,
+    tries: Box<retries::Tries>,
     /// What has been compared.
     compared: determinism::Compared,
 }
@@ -147,13 +145,14 @@ pub(crate) struct Left {
     steps: Vec<Step>,
     saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
+    met: Vec<Numbered>,
 }
 
 impl RustMachine {
     /// A machine that will run this closure.
     pub fn new(body: Body) -> RustMachine {
         let (left, spins) = runtime::shared(|shared| (std::mem::take(&mut shared.left), shared.spins));
-        let Left { memory, slots, states, steps, saved, marks } = left;
+        let Left { memory, slots, states, steps, saved, marks, met } = left;
         let mut memory = memory.unwrap_or_else(|| {
             let mut memory = Memory::new();
             places::block(&mut memory);
@@ -181,8 +180,8 @@ impl RustMachine {
             image: Vec::new(),
             surroundings: Surroundings::default(),
             told: Vec::new(),
-            tries: retries::Tries::default(),
-            compared: determinism::Compared::default(),
+            tries: Box::default(),
+            compared: determinism::Compared::new_in(met),
         }
     }
 
@@ -197,12 +196,14 @@ impl RustMachine {
             steps: std::mem::take(&mut self.steps),
             saved: std::mem::take(&mut self.saved),
             marks: std::mem::take(&mut self.marks),
+            met: self.compared.take_met(),
         };
         left.slots.clear();
         left.states.clear();
         left.steps.clear();
         left.saved.clear();
         left.marks.clear();
+        left.met.clear();
         left
     }
 
@@ -410,68 +411,6 @@ impl RustMachine {
         runtime::shared(|shared| shared.blocks.now = now);
     }
 
-    /// Runs everything again up to the present step.
-    fn run_again(&mut self) -> Result<(), Stop> {
-        if runtime::shared(|shared| shared.restart) {
-            return Err(*runtime::starts_again());
-        }
-        self.keep_met();
-        self.abandon();
-        self.begin();
-        self.stale = false;
-        self.ahead = None;
-        runtime::shared(|shared| {
-            shared.script.steps = std::mem::take(&mut self.steps);
-            (shared.script.next, shared.script.end) = (0, self.made);
-        });
-        self.create(main_thread());
-        self.go_on(main_thread(), 0, true);
-        let result = self.follow_script();
-        self.steps = runtime::shared(|shared| {
-            shared.script.end = 0;
-            std::mem::take(&mut shared.script.steps)
-        });
-        runtime::take_aside();
-        let result = result.and_then(|()| self.compare());
-        // Threads are not where they should be: whoever wants them to go on next is told the same.
-        self.stale = result.is_err();
-        result
-    }
-
-    /// Lets threads make the steps of the script.
-    fn follow_script(&mut self) -> Result<(), Stop> {
-        while let Some(Step { thread, op, outcome, now, at }) = self.next_of_script() {
-            self.check(thread, &op, at)?;
-            self.set_time(now);
-            if let Op::Spawn { child } = op {
-                // As in the first run: the parent comes to its next operation, then the child to its first one.
-                self.go_on(thread, outcome, false);
-                self.create(child);
-                self.go_on(child, 0, true);
-            } else {
-                self.go_on(thread, outcome, true);
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs a coroutine of a run that is repeated. The memory knows the objects that it meets.
-    fn go_on(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) {
-        self.go(thread, outcome, repeats);
-        runtime::shared(|shared| shared.met.clear());
-    }
-
-    /// Takes the next step of the script.
-    fn next_of_script(&mut self) -> Option<Step> {
-        runtime::shared(|shared| {
-            let script = &mut shared.script;
-            (script.next < script.end).then(|| {
-                script.next += 1;
-                script.steps[script.next - 1]
-            })
-        })
-    }
-
     /// A number for all that has happened.
     fn past(&self) -> u64 {
         let mut hasher = FxHasher::default();
@@ -483,9 +422,11 @@ impl RustMachine {
     }
 
     fn abandon(&mut self) {
-        for slot in self.slots.iter_mut().filter_map(Option::take) {
-            let mut slot = slot;
-            self.pool.abandon(&mut slot.strand);
+        for slot in &mut self.slots {
+            if let Some(thread) = slot {
+                self.pool.abandon(&mut thread.strand);
+                *slot = None;
+            }
         }
     }
 
@@ -541,259 +482,5 @@ impl Drop for RustMachine {
             let left = self.leave();
             runtime::shared(|shared| shared.left = left);
         }
-    }
-}
-
-impl Machine for RustMachine {
-    fn start(&mut self) -> Result<(), Stop> {
-        self.begin();
-        self.compared.real = true;
-        self.save(main_thread());
-        self.create(main_thread());
-        let result = self.advance(main_thread(), 0);
-        result.map_err(|stop| self.fails_again(main_thread(), stop))
-    }
-
-    fn thread_limit(&self) -> usize {
-        runtime::shared(|shared| shared.threads.len())
-    }
-
-    fn status(&self, thread: ThreadId) -> Status {
-        self.state(thread).status
-    }
-
-    fn pending(&self, thread: ThreadId) -> &Op {
-        &self.state(thread).op
-    }
-
-    fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
-        let State { op, at, .. } = *self.state(thread);
-        let now = self.memory.now();
-        let ahead = self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now));
-        if ahead.is_some() {
-            self.stale = false;
-        } else if self.stale {
-            self.run_again()?;
-            self.check(thread, &op, at)?;
-        }
-        if let Some(at) = at
-            && runtime::shared(|shared| shared.retries.begins(at))
-            && ahead.is_none()
-        {
-            self.may_begin_attempt(thread)?;
-            if self.stale {
-                self.run_again()?;
-                self.check(thread, &op, Some(at))?;
-            }
-        }
-        self.save(thread);
-        self.steps.truncate(self.made);
-        self.steps.push(Step { thread, op, outcome, now, at });
-        self.made += 1;
-        self.set_time(now);
-        let mut own = match ahead {
-            Some(ahead) => self.arrive(thread, ahead.came),
-            None => self.advance(thread, outcome),
-        };
-        if own.is_ok()
-            && let Some(at) = at
-            && self.may_retry(thread, &op)
-        {
-            own = self.look_for_retries(thread, &op, at, outcome);
-        }
-        if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
-            own = Err(*runtime::starts_again());
-        }
-        let mut own = own.map_err(|stop| (thread, stop));
-        if let Op::Spawn { child } = op {
-            // The parent's own trouble is reported first; the child exists all the same.
-            self.save(child);
-            self.create(child);
-            let childs = self.advance(child, 0);
-            own = own.and(childs.map_err(|stop| (child, stop)));
-        }
-        own.map_err(|(thread, stop)| self.fails_again(thread, stop))
-    }
-
-    fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
-        let key = (self.past(), thread, outcome);
-        if let Some(next) = self.tried.get(&key) {
-            return *next;
-        }
-        let next = match self.comes_to_if(thread, outcome) {
-            Some(found) => found.map(|(op, _)| op),
-            None => {
-                self.mark();
-                let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
-                let next = goes_on.then(|| *self.pending(thread));
-                self.undo();
-                next
-            }
-        };
-        if self.tried.len() == TRIED {
-            self.tried.clear();
-        }
-        self.tried.insert(key, next);
-        next
-    }
-
-    fn speculates(&mut self, thread: ThreadId, access: &Access, value: u64) -> bool {
-        match self.begins_attempt(thread, value) {
-            Some(begins) => begins,
-            None => access.speculates(value, self.next_if(thread, value).as_ref()),
-        }
-    }
-
-    /// That is looked at (`machine/retries.rs`).
-    fn overwrites_own_stores(&self) -> bool {
-        true
-    }
-
-    fn speculates_in_vain(&mut self, addr: Addr) {
-        runtime::shared(|shared| shared.restart |= shared.retries.give_up_word(addr));
-    }
-
-    fn waits(&mut self, thread: ThreadId, value: u64) -> bool {
-        self.looks_again(thread, value)
-    }
-
-    fn halt(&mut self, thread: ThreadId, status: Status) {
-        self.save(thread);
-        self.states[thread.index()].status = status;
-    }
-
-    fn fault(&self, thread: ThreadId, access: &Access, fault: Fault) -> Stop {
-        let place = self.site(thread).span;
-        if let Fault::Dead(_) = fault {
-            let object = crate::report::object(access.addr);
-            let message = format!("{object} is used after the memory that it is in was freed");
-            return violation(ViolationKind::UseAfterFree, message, place);
-        }
-        violation(ViolationKind::InvalidPointer, format!("an access that is not possible: {fault:?}"), place)
-    }
-
-    fn free_fault(&self, thread: ThreadId, _addr: Addr) -> Stop {
-        violation(ViolationKind::DoubleFree, "an object is freed twice".to_owned(), self.site(thread).span)
-    }
-
-    fn memory(&self) -> &Memory {
-        &self.memory
-    }
-
-    fn memory_mut(&mut self) -> &mut Memory {
-        &mut self.memory
-    }
-
-    fn spins(&self, thread: ThreadId) -> bool {
-        self.state(thread).spins.is_some_and(|it| match it.repeats {
-            // While others may still go on, it waits for nothing in particular.
-            true => self.is_at_end() && !self.others_wrote_since(thread, it.steps),
-            false => !it.locks || !self.others_came_since(thread, it.steps),
-        })
-    }
-
-    fn iteration(&self, thread: ThreadId) -> Option<usize> {
-        self.state(thread).spins.map(|iteration| iteration.steps as usize)
-    }
-
-    /// The end of the model's closure does not end the other threads: they have to end by themselves.
-    fn exited(&self) -> bool {
-        false
-    }
-
-    fn mark(&mut self) {
-        self.marks.push((self.made, self.saved.len()));
-        self.memory.mark();
-    }
-
-    fn undo(&mut self) {
-        let (made, saved) = self.marks.pop().expect("undo has a mark to go to");
-        self.stale |= made < self.made;
-        for Saved { thread, status, spins, at } in self.saved.drain(saved..).rev() {
-            let state = &mut self.states[thread.index()];
-            (state.status, state.at, state.spins) = (status, at, spins);
-        }
-        for step in self.steps[made..self.made].iter().rev() {
-            if let Op::Spawn { child } = step.op {
-                self.states[child.index()].op = ABSENT.op;
-            }
-            self.states[step.thread.index()].op = step.op;
-        }
-        self.made = made;
-        self.ended = None;
-        self.told.truncate(made);
-        self.tries.told.truncate(made);
-        self.forget_attempts(made);
-        self.memory.undo();
-    }
-
-    fn site(&self, thread: ThreadId) -> Site {
-        let state = self.state(thread);
-        let span = state.at.map(runtime::span).unwrap_or_default();
-        let (object, plain) = match state.op {
-            _ if state.spins.is_some() => (String::new(), false),
-            Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
-            Op::CondWait { cond } | Op::CondWake { cond, .. } => (crate::report::object(cond), false),
-            Op::CondSignal { cond } | Op::CondBroadcast { cond } => (crate::report::object(cond), false),
-            _ => (String::new(), false),
-        };
-        let call = match state.op {
-            _ if state.spins.is_some() => String::new(),
-            Op::Access(Access { kind: AccessKind::Load, .. }) if plain => "with".to_owned(),
-            Op::Access(Access { kind: AccessKind::Store { .. }, .. }) if plain => "with_mut".to_owned(),
-            _ => String::new(),
-        };
-        Site { span, object, call, ..Site::default() }
-    }
-
-    fn place_number(&self, thread: ThreadId) -> Option<u64> {
-        let at = self.state(thread).at?;
-        Some(std::ptr::from_ref(at).addr() as u64)
-    }
-
-    fn thread_name(&self, thread: ThreadId) -> String {
-        runtime::shared(|shared| shared.threads.name(thread))
-    }
-
-    fn thread_path(&self, thread: ThreadId) -> Vec<u32> {
-        runtime::shared(|shared| shared.threads.path(thread).to_vec())
-    }
-
-    fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId> {
-        Some(runtime::shared(|shared| shared.threads.at(path)))
-    }
-
-    fn times_out(&self, thread: ThreadId) -> bool {
-        matches!(self.state(thread).op, Op::Access(Access { until: Some(IN_TIME), .. }))
-    }
-
-    /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
-    fn ends(&mut self) {
-        self.ended = Some(self.made);
-        let waits = |shared: &Shared, state: &State| match state.op {
-            Op::Access(access) if state.status == Status::Ready => {
-                shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)
-            }
-            _ => false,
-        };
-        runtime::shared(|shared| {
-            let matters = !shared.config.count_senders && shared.places.has_channels();
-            if matters && self.states.iter().any(|state| waits(shared, state)) {
-                shared.config.count_senders = true;
-                shared.restart = true;
-            }
-        });
-        self.looks_have_ended();
-    }
-
-    fn at_end(&mut self) -> Result<(), Stop> {
-        if self.is_to_be_compared() || self.stale {
-            self.run_again()?;
-        }
-        leak().map_or(Ok(()), |violation| Err(Stop::Violation(Box::new(violation))))
-    }
-
-    fn output(&self) -> &str {
-        ""
     }
 }

@@ -103,7 +103,20 @@ impl Word {
     pub fn see_with(&self, init: impl FnOnce() -> u64) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
-        let caller = Location::caller();
+        let lives = |shared: &Shared, seen: &Seen| seen.outside || !shared.blocks.has_freed(place);
+        let known = runtime::shared(|shared| shared.recognise(remembered).filter(|seen| lives(shared, seen)));
+        match known {
+            Some(seen) => seen,
+            None => self.meet(init, Location::caller()),
+        }
+    }
+
+    /// Meets it, unless it has been met in this run. It may be in memory that was freed.
+    #[cold]
+    #[inline(never)]
+    fn meet(&self, init: impl FnOnce() -> u64, caller: At) -> Seen {
+        let remembered = self.remembered.load(Ordering::Relaxed);
+        let place = std::ptr::from_ref(self).addr();
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
             Some(seen) => (seen, !seen.outside && shared.blocks.is_freed(place)),
             None => {

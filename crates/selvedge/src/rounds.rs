@@ -85,10 +85,12 @@ impl Unmarked {
 ///
 /// That is looked at now and then only. A thread that goes round once more in every execution has made most of its steps
 /// in runs that were repeated, so they are counted when they are many, not when they are made.
+#[inline]
 pub(crate) fn looks_for_loops(steps: &[Step], thread: ThreadId) -> bool {
-    if !steps.len().is_multiple_of(EVERY) {
-        return false;
-    }
+    steps.len().is_multiple_of(EVERY) && finds_loop(steps, thread)
+}
+
+fn finds_loop(steps: &[Step], thread: ThreadId) -> bool {
     let Some(now) = most_often(steps, thread).filter(|now| now.rounds >= OFTEN) else { return false };
     runtime::shared(|shared| {
         let is_new = shared.unmarked.came(now);

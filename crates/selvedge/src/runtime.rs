@@ -10,7 +10,7 @@
 use crate::blocks::{self, quiet};
 use crate::overflow;
 use crate::retry::Standing;
-use crate::shared::{Config, Deferred, PerThread, Shared};
+use crate::shared::{Config, Deferred, PerThread, Repeat, Shared};
 use crate::spin::Waits;
 use crate::update::Updates;
 use corosensei::Yielder;
@@ -227,20 +227,20 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(op, at);
     }
-    if overflow::is_near() {
-        fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
-    }
     if COUNTS.get() {
         count_operation();
+    }
+    let mut outcome = 0;
+    // What is repeated found room on the stack before.
+    if is_repeated(&op, at, &mut outcome) {
+        return outcome;
+    }
+    if overflow::is_near() {
+        fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
     if UNUSUAL.get() {
         scrub();
         return perform_unusually(op, at);
-    }
-    if REPEATS.get()
-        && let Some(outcome) = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), &op, at))
-    {
-        return outcome;
     }
     suspend_pending(op, at)
 }
@@ -257,6 +257,29 @@ fn count_operation() {
     shared(|shared| shared.borrows.performs(thread));
 }
 
+/// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
+/// turn. (It is no `Option`: the bytes of one that is none are left over from something else.)
+#[inline(never)]
+fn is_repeated(op: &Op, at: At, outcome: &mut Outcome) -> bool {
+    if !REPEATS.get() {
+        return false;
+    }
+    let thread = ThreadId::new(THREAD.get());
+    let found = if !UNUSUAL.get() {
+        shared(|shared| shared.repeat(thread, op, at))
+    } else if DEFERS.get() {
+        None
+    } else {
+        match shared(|shared| shared.repeat_marked(thread, op, at)) {
+            Repeat::No => None,
+            Repeat::Told(outcome) => Some(outcome),
+            Repeat::Unexpected => start_again(),
+        }
+    };
+    *outcome = found.unwrap_or_default();
+    found.is_some()
+}
+
 /// Performs an operation if there is more to do than usual.
 ///
 /// Whatever is done before the thread is suspended is done in functions of their own that are not inlined, so that nothing is
@@ -271,11 +294,8 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
         yields_at(at);
     }
     let op = marked(op, at);
-    let mut outcome = 0;
-    if !from_script(&op, at, &mut outcome) {
-        scrub();
-        outcome = suspend_pending(op, at);
-    }
+    scrub();
+    let outcome = suspend_pending(op, at);
     performed(&op, at, outcome);
     outcome
 }
@@ -317,18 +337,6 @@ fn performed(op: &Op, at: At, outcome: Outcome) {
     });
 }
 
-/// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
-/// turn. (It is no `Option`: the bytes of one that is none are left over from something else.)
-#[inline(never)]
-fn from_script(op: &Op, at: At, outcome: &mut Outcome) -> bool {
-    if !REPEATS.get() {
-        return false;
-    }
-    let found = shared(|shared| shared.repeat(ThreadId::new(THREAD.get()), op, at));
-    *outcome = found.unwrap_or_default();
-    found.is_some()
-}
-
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
 #[inline]
 pub(crate) fn repeats(repeats: bool) {
@@ -346,6 +354,9 @@ fn suspend_pending(op: Op, at: At) -> Outcome {
 #[cold]
 #[inline(never)]
 pub(crate) fn perform_deferred() {
+    if !DEFERS.get() {
+        return;
+    }
     let Some(thread) = current() else { return };
     let deferred = shared(|shared| std::mem::take(&mut shared.per_thread(thread).deferred));
     for Deferred { op, at } in deferred {

@@ -38,6 +38,12 @@ pub(crate) struct Script {
 }
 
 impl Script {
+    /// Whether the next step is one that a thread makes by itself.
+    #[inline]
+    pub fn is_turn_of(&self, thread: ThreadId) -> bool {
+        self.next < self.end && self.steps[self.next].thread == thread
+    }
+
     /// A thread comes to an operation: the step that it is, if it is the next one. The machine has to know of new threads.
     #[inline]
     pub fn take(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<&Step> {

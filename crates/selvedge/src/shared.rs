@@ -85,6 +85,16 @@ pub(crate) struct Config {
     pub sees_ends: bool,
 }
 
+/// What becomes of a thread that comes to an operation of a run that is being repeated.
+pub(crate) enum Repeat {
+    /// It is not its turn.
+    No,
+    /// It goes on by itself with this outcome.
+    Told(Outcome),
+    /// The operation was not expected: the exploration has to start again.
+    Unexpected,
+}
+
 /// What was left out in some execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LeftOut {
@@ -224,6 +234,13 @@ const NUMBER_BITS: u32 = 24;
 /// So does a value that must not be leaked.
 const BORN: u64 = 1 << 63;
 
+/// Empties a list without dropping what is in it.
+fn forget<T>(list: &mut Vec<T>) {
+    if !list.is_empty() {
+        list.drain(..).for_each(std::mem::forget);
+    }
+}
+
 impl Shared {
     /// No model yet.
     pub fn new() -> Shared {
@@ -311,14 +328,14 @@ impl Shared {
     pub fn new_run(&mut self) {
         self.run = RUNS.fetch_add(1, Ordering::Relaxed);
         for thread in &mut self.per_thread {
-            std::mem::forget(std::mem::take(&mut thread.locals));
+            forget(&mut thread.locals);
         }
         self.per_thread.clear();
-        std::mem::forget(std::mem::take(&mut self.lazies));
+        forget(&mut self.lazies);
         self.handed_over = 0;
         self.words.clear();
         self.copies.clear();
-        std::mem::forget(std::mem::take(&mut self.bodies));
+        forget(&mut self.bodies);
         self.met.clear();
         self.raw_arcs.clear();
         self.allocations.clear();
@@ -341,6 +358,25 @@ impl Shared {
         // As if the machine had been asked: the memory knows what was met before.
         self.met.clear();
         Some(step.outcome)
+    }
+
+    /// The same if operations get marks: the operation is marked first, and what is known of its thread's attempt changes as
+    /// it would if the thread were asked.
+    pub fn repeat_marked(&mut self, thread: ThreadId, op: &Op, at: At) -> Repeat {
+        if !self.script.is_turn_of(thread) || self.unmarked.marks(op, at) {
+            return Repeat::No;
+        }
+        let before = self.per_thread.get(thread.index()).and_then(|own| own.open);
+        let Standing::Op(op) = self.comes_to(thread, *op, at) else { return Repeat::Unexpected };
+        let outcome = self.repeat(thread, &op, at);
+        if !self.retries.is_empty() {
+            let open = &mut self.per_thread[thread.index()].open;
+            match outcome {
+                Some(outcome) => self.retries.performed(open, &op, at, outcome),
+                None => *open = before,
+            }
+        }
+        outcome.map_or(Repeat::No, Repeat::Told)
     }
 
     /// What a thread has done.

@@ -2,14 +2,12 @@
 //!
 //! A thread is known by its path: which child it is of which thread. It keeps its number over all executions.
 
-use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{ThreadId, main_thread};
+use selvedge_machine::ThreadId;
 
 /// All threads that have been met.
 pub(crate) struct Threads {
     paths: Vec<Vec<u32>>,
-    by_path: FxHashMap<Vec<u32>, ThreadId>,
     children: Vec<Vec<ThreadId>>,
     names: Vec<Option<String>>,
 }
@@ -17,14 +15,12 @@ pub(crate) struct Threads {
 impl Threads {
     /// The main thread alone.
     pub fn new() -> Threads {
-        let by_path = FxHashMap::from_iter([(Vec::new(), main_thread())]);
-        Threads { paths: vec![Vec::new()], by_path, children: vec![Vec::new()], names: vec![Some("main".to_owned())] }
+        Threads { paths: vec![Vec::new()], children: vec![Vec::new()], names: vec![Some("main".to_owned())] }
     }
 
     /// Another model starts: the main thread alone.
     pub fn new_model(&mut self) {
         self.paths.truncate(1);
-        self.by_path.retain(|path, _| path.is_empty());
         self.children.truncate(1);
         self.children[0].clear();
         self.names.truncate(1);
@@ -42,12 +38,12 @@ impl Threads {
 
     /// The thread with this path.
     pub fn at(&mut self, path: &[u32]) -> ThreadId {
-        if let Some(&thread) = self.by_path.get(path) {
-            return thread;
+        // It is asked for once per thread, and there are few.
+        if let Some(known) = self.paths.iter().position(|known| known == path) {
+            return ThreadId::new(known);
         }
         let thread = ThreadId::new(self.paths.len());
         self.paths.push(path.to_vec());
-        self.by_path.insert(path.to_vec(), thread);
         self.children.push(Vec::new());
         self.names.push(None);
         thread
@@ -86,13 +82,16 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use selvedge_machine::main_thread;
 
     #[test]
     fn a_thread_has_one_number_whoever_asks_first() {
         let mut threads = Threads::new();
         let late = threads.at(&[1]);
         assert_eq!(threads.child(main_thread(), 1), late);
-        assert_eq!(threads.path(threads.by_path[&vec![0]]), [0]);
+        let first = threads.at(&[0]);
+        assert_eq!(threads.child(main_thread(), 0), first);
+        assert_eq!(threads.path(first), [0]);
         assert_eq!(threads.len(), 3);
     }
 }

@@ -20,7 +20,7 @@ const PATIENCE: u32 = 10;
 
 /// What a thread of the operating system does for its models.
 #[derive(Default)]
-struct Beat {
+pub(crate) struct Beat {
     /// One more whenever a thread of a model goes on, and when it comes back: odd as long as it runs.
     turns: AtomicU64,
     /// Which thread of the model that is.
@@ -46,22 +46,26 @@ fn registered() -> Arc<Beat> {
     beat
 }
 
-/// A thread of the model goes on from an operation.
-#[inline]
-pub(crate) fn goes_on(thread: ThreadId, since: Option<&'static Location<'static>>) {
-    // At the end of the operating system's thread there is nothing to watch any more.
-    let _ = BEAT.try_with(|beat| {
-        let since = since.map_or(std::ptr::null(), std::ptr::from_ref);
-        beat.thread.store(thread.index(), Relaxed);
-        beat.since.store(since.cast_mut(), Relaxed);
-        beat.turns.store(beat.turns.load(Relaxed) + 1, Relaxed);
-    });
+/// What is known of this thread of the operating system. At its end there is nothing to watch any more.
+pub(crate) fn beat() -> Arc<Beat> {
+    BEAT.try_with(Arc::clone).unwrap_or_default()
 }
 
-/// It has come back.
-#[inline]
-pub(crate) fn is_back() {
-    let _ = BEAT.try_with(|beat| beat.turns.store(beat.turns.load(Relaxed) + 1, Relaxed));
+impl Beat {
+    /// A thread of the model goes on from an operation.
+    #[inline]
+    pub fn goes_on(&self, thread: ThreadId, since: Option<&'static Location<'static>>) {
+        let since = since.map_or(std::ptr::null(), std::ptr::from_ref);
+        self.thread.store(thread.index(), Relaxed);
+        self.since.store(since.cast_mut(), Relaxed);
+        self.turns.store(self.turns.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// It has come back.
+    #[inline]
+    pub fn is_back(&self) {
+        self.turns.store(self.turns.load(Relaxed) + 1, Relaxed);
+    }
 }
 
 /// What is known of a thread of the operating system.
@@ -160,9 +164,9 @@ mod tests {
     fn a_turn_is_seen_from_outside() {
         let turns = || BEAT.with(|beat| beat.turns.load(Relaxed));
         let before = turns();
-        goes_on(ThreadId::new(3), Some(Location::caller()));
+        beat().goes_on(ThreadId::new(3), Some(Location::caller()));
         assert_eq!((turns(), BEAT.with(|beat| beat.thread.load(Relaxed))), (before + 1, 3));
-        is_back();
+        beat().is_back();
         assert_eq!((turns() - before, turns() % 2), (2, 0));
         let mine = BEAT.with(Arc::downgrade);
         assert!(BEATS.lock().unwrap().iter().any(|beat| beat.ptr_eq(&mine)));

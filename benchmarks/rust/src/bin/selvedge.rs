@@ -11,13 +11,19 @@ mod library {
 
 use selvedge::model::Builder;
 use selvedge_peers::Shown;
+use std::sync::OnceLock;
 
 fn main() {
     selvedge_peers::main(programs::all(), |body, limit| {
-        let mut builder = Builder::new();
-        builder.max_duration = Some(limit);
-        // The peers let nothing fail or wake for no reason.
-        builder.spurious = false;
+        // What the environment says is looked up once: that is no part of an exploration.
+        static BUILDER: OnceLock<Builder> = OnceLock::new();
+        let builder = BUILDER.get_or_init(|| {
+            let mut builder = Builder::new();
+            builder.max_duration = Some(limit);
+            // The peers let nothing fail or wake for no reason.
+            builder.spurious = false;
+            builder
+        });
         let stats = builder.explore(move || body());
         Shown { executions: stats.complete + stats.blocked, failure: stats.failure }
     });

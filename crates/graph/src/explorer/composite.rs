@@ -202,7 +202,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// An attempt does not fail or get on, but may sleep on the way. To put it off as a whole would leave more blocked than
     /// it spares: all starts again without that.
     pub(super) fn refuse(&mut self, turn: EventId) {
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         let Event { thread, index, .. } = *graph.event(turn);
         let first = graph.thread(thread)[index as usize];
         self.runner.bring_before(graph, first);
@@ -399,7 +399,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if self.open_turn(thread).is_some_and(|turn| !self.has_read_news(thread, turn)) {
             return;
         }
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         let loc = graph.event(e).loc;
         let helps = |turn: EventId| rival.is_none_or(|rival| graph.porf(turn, rival));
         for turn in graph.ids() {
@@ -459,7 +459,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let has_ended = |thread| self.runner.machine.status(thread) == Status::AssumeBlocked;
         let failed: Vec<_> = failed.map(|(thread, first)| (thread, first, has_ended(thread))).collect();
         for (thread, first, has_ended) in failed {
-            let graph = &self.frames.last().expect("there is a graph").graph;
+            let graph = &self.frames.top.graph;
             self.runner.bring_before(graph, first);
             let span = self.runner.machine.site(thread).span;
             if !self.composites.attempts.refused.contains(&span) {
@@ -469,7 +469,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if !has_ended {
                 continue;
             }
-            let graph = &self.frames.last().expect("there is a graph").graph;
+            let graph = &self.frames.top.graph;
             let last = graph.last(thread).expect("it has read something");
             self.runner.bring_before(graph, last);
             let machine = &self.runner.machine;

@@ -162,13 +162,13 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let is_turn = |entry: &&Todo| matches!(entry, Todo::Later { .. } | Todo::Wait { .. });
         let (mut height, mut around) = (0, self.post.held);
         for n in 0..self.frames.len() {
-            let todo = &self.frames[n].todo;
+            let todo = &self.frames.at(n).todo;
             let at = todo.iter().position(|entry| can_be_given(&entry));
             let below = &todo[..at.unwrap_or(todo.len())];
             height += below.len();
             around += below.iter().filter(is_turn).count();
             if let Some(at) = at {
-                let entry = std::mem::replace(&mut self.frames[n].todo[at], Todo::Given);
+                let entry = std::mem::replace(&mut self.frames.at(n).todo[at], Todo::Given);
                 let parcel = self.parcel(n, entry, (around, None), self.post.rank.of(height));
                 crew.give(parcel);
                 return;
@@ -179,7 +179,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// An entry of one of the graphs, with what another worker has to know to explore it: so many turns are being explored
     /// around it.
     fn parcel(&mut self, frame: usize, entry: Todo, (around, rest): (usize, Option<Rest>), rank: Rank) -> Parcel {
-        let mut graph = self.frames[frame].graph.clone();
+        let mut graph = self.frames.at(frame).graph.clone();
         // Attempts that were put off, from the oldest on.
         let hopes = graph.put_off().map(|&mut number| self.composites.put_off.get(number)).collect();
         let hold = |open: &mut Open| open.joint.get_or_insert_with(crate::joint::Joint::held_by_one).hold();
@@ -204,7 +204,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         if !same_threads(&mut self.runner.machine, &threads) {
             return false;
         }
-        self.spare.append(&mut self.frames);
+        self.frames.move_to(&mut self.spare);
         // Every parcel brings memory for a graph.
         self.spare.truncate(Storage::FRAMES);
         self.composites.forget_turns();

@@ -16,7 +16,7 @@
 //! is missed by all walks; short of that, means are what they should be.
 
 use super::composite::Next;
-use super::{Explorer, Frame, Go, Todo};
+use super::{Explorer, Frame, Frames, Go, Todo};
 use crate::event::{EventId, Kind, LocId};
 use crate::graph::Graph;
 use crate::models::Model;
@@ -200,7 +200,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if chosen == combinations.len() {
             return if self.restart { Ok(Go::Back) } else { self.take_up(entry) };
         }
-        let frame = self.frames.last_mut().expect("there is a graph");
+        let frame = &mut self.frames.top;
         frame.graph = combinations.swap_remove(chosen);
         self.runner.switch(&frame.graph);
         Ok(Go::On)
@@ -230,13 +230,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Does something with a copy of the graph, and goes back to where it was.
     fn aside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Over>) -> Result<T, Over> {
         let copy = Frame { graph: self.graph().clone(), todo: Vec::new(), common: 0 };
-        let frames = std::mem::replace(&mut self.frames, vec![copy]);
+        let frames = std::mem::replace(&mut self.frames, Frames::of(copy));
         let turns = self.composites.turns.len();
         let result = act(self);
         self.composites.turns.truncate(turns);
-        self.spare.append(&mut self.frames);
+        self.frames.move_to(&mut self.spare);
         self.frames = frames;
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         self.runner.switch(graph);
         result
     }

@@ -30,6 +30,9 @@ use smallvec::SmallVec;
 /// The bytes of a location: where it is, and its size.
 pub type Place = (Addr, u8);
 
+/// So many locations are looked at one by one.
+const FEW: usize = 32;
+
 /// What a thread accesses next.
 pub(super) enum Located {
     /// One location.
@@ -80,6 +83,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// The locations that have bytes in common with some bytes, in the order of addresses.
     fn overlapping(&self, (addr, size): Place) -> SmallVec<[LocId; 8]> {
+        // Most often there are few, and all are elsewhere. (Those that were cut are in the list, too.)
+        let is_elsewhere = |&place: &Place| end(place) <= addr.0 || place.0.0 >= end((addr, size));
+        if self.runner.places.len() <= FEW && self.runner.places.iter().all(is_elsewhere) {
+            return SmallVec::new();
+        }
         let near = (addr.0.saturating_sub(7)..addr.0 + u64::from(size)).map(Addr);
         let locations = near.filter_map(|at| self.locations.get(&at).copied());
         locations.filter(|&loc| end(self.runner.place(loc)) > addr.0).collect()

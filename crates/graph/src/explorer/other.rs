@@ -12,7 +12,7 @@ use selvedge_machine::{Addr, Machine, Op, Stop, ThreadId, Unsupported};
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an event that is not an access.
     pub(super) fn synchronise(&mut self, thread: ThreadId, op: &Op) -> Result<Go, Over> {
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         let event = match op {
             Op::Fence { order } => Event { order: *order, ..graph.draft(thread, Kind::Fence) },
             Op::Spawn { child } => Event { value: child.index() as u64, ..graph.draft(thread, Kind::Spawn) },
@@ -72,7 +72,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let object = memory.object(id);
         let (base, size) = (object.base.0, object.size);
         let within = |(place, _): (Addr, u8)| place.0 >= base && place.0 < base + size;
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         let event = graph.draft(thread, Kind::Free);
         let e = graph.add(Event { value: addr.0, ..event });
         let places = &self.runner.places;

@@ -41,7 +41,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         };
         let access = &request.access;
         let memory = self.runner.machine.memory();
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         graph.touch(loc, || {
             if request.is_condition() {
                 return (0, false);
@@ -52,6 +52,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if !request.reads() && !self.is_exchange(request, loc) {
             return self.write(thread, request, loc, None);
         }
+        let may_be_open = self.graph().may_be_open;
         let go = self.read(thread, request, loc)?;
         match self.graph().last(thread) {
             // Its write comes before all else that could come next: there is no need to look for that. What a composite
@@ -63,7 +64,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                     && !self.graph().event(last).composite =>
             {
                 self.tick()?;
-                self.write(thread, request, loc, Some(last))
+                let somebody_waits = self.graph().blocked_reads() > 0;
+                let go = self.write(thread, request, loc, Some(last))?;
+                if !somebody_waits {
+                    // No other read has been read again in place.
+                    self.frame().graph.may_be_open = may_be_open;
+                }
+                Ok(go)
             }
             _ => Ok(go),
         }
@@ -86,7 +93,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
         let turn = self.turn_of(thread, request);
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
         let draft = graph.draft(thread, Kind::Read);
@@ -123,15 +130,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             if stale && self.flags_of(e, request, (write, value)).blocked {
                 continue;
             }
-            let rival = self.rival(e, access, write);
-            for older in self.older_writes(e, access, write) {
-                match rival {
-                    Some(other) => self.plan_speculation(e, request, (write, Some(older)), other),
-                    None => self.frame().todo.push(Todo::Source { read: e, write, older: Some(older) }),
-                }
-            }
-            if let Some(other) = rival {
-                self.plan_speculation(e, request, (write, None), other);
+            if access.speculative.is_some() && self.plan_rivalry(e, request, write) {
                 continue;
             }
             if position == newest {
@@ -148,6 +147,22 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.plan_source(e, request, write);
         }
         Ok(Go::Back)
+    }
+
+    /// Notes what else a speculative read may do that could read from a write. Whether another one has read from that, so that
+    /// this is all.
+    fn plan_rivalry(&mut self, e: EventId, request: &Request, write: EventId) -> bool {
+        let rival = self.rival(e, &request.access, write);
+        for older in self.older_writes(e, &request.access, write) {
+            match rival {
+                Some(other) => self.plan_speculation(e, request, (write, Some(older)), other),
+                None => self.frame().todo.push(Todo::Source { read: e, write, older: Some(older) }),
+            }
+        }
+        if let Some(other) = rival {
+            self.plan_speculation(e, request, (write, None), other);
+        }
+        rival.is_some()
     }
 
     /// A read reads from another write than the coherence-last one (line 15).
@@ -199,6 +214,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Whether an access is an error (line 9) if it reads from a write: if that is the initial one, and there is none. Then
     /// the thread has come to its end. It does not wait, whatever value its condition would refuse, nor does it write.
+    #[inline]
     pub(super) fn is_error(&self, loc: LocId, write: EventId, request: &Request) -> bool {
         // Of an access in several parts it takes all of them; such accesses neither wait nor write at once. What a store
         // overwrites that counts as an exchange is nothing to the program.
@@ -208,6 +224,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// What the value of a write makes of a read that comes after an event of its thread. To ask the machine may be to run
     /// everything again, so what it says is remembered (`past.rs`): it depends on what comes before the two, and on nothing else.
+    #[inline]
     pub(super) fn flags_after(
         &mut self,
         thread: ThreadId,
@@ -217,6 +234,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     ) -> Flags {
         self.flags_with(thread, request, value, |explorer| {
             let graph = explorer.graph();
+            if graph.without_past {
+                return explorer.runner.machine.waits(thread, value);
+            }
             let source = if write.is_event() { graph.event(write).past } else { value };
             let key = (past::before_next(graph, thread, pred), source);
             if let Some(&waits) = explorer.waits.get(&key) {
@@ -233,6 +253,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// The same if the machine knows with which values the thread spins. It is asked only of accesses that it has marked: of
     /// some, the engine has found out that an attempt may start again with them (`start_again.rs`).
+    #[inline(always)]
     fn flags_with(
         &mut self,
         thread: ThreadId,
@@ -254,7 +275,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return Ok(Go::On);
         }
         self.check_race(e)?;
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         let event = *graph.event(e);
         let access = &request.access;
         // Of an access to several granules, all have to be unwritten; it is looked at when the last one is read.
@@ -273,19 +294,19 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     pub(super) fn lower_bound(&mut self, e: EventId) -> u32 {
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         Mo::lower_bound(graph, e, &mut self.scratch)
     }
 
     pub(super) fn is_consistent(&mut self, changed: &[EventId]) -> bool {
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         Mo::consistent(graph, changed, &mut self.scratch)
     }
 
     /// Looks for a data race of an access.
     pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
         self.check_kept_back(e);
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         let event = graph.event(e);
         let habits = &mut self.habits[event.loc.index()];
         habits.parts |= event.part.is_some();

@@ -18,7 +18,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         loc: LocId,
         read: Option<EventId>,
     ) -> Result<Go, Over> {
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         let old = read.map_or(0, |read| graph.event(read).value);
         let value = request.written(thread, old, 0).expect("the access writes");
         let source = read.map(|read| graph.position(read));
@@ -60,7 +60,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes the reads that a write revisits (line 24).
     pub(super) fn plan_revisits(&mut self, e: EventId, limit: Option<EventId>) {
         let in_place = self.in_place(self.graph().event(e).loc);
-        let frame = self.frames.last_mut().expect("there is a graph");
+        let frame = &mut self.frames.top;
         let (graph, todo) = (&frame.graph, &mut frame.todo);
         backward::revisits(graph, e, limit, (in_place, self.composites.footprints()), |read| {
             todo.push(Todo::Back { write: e, read })
@@ -109,7 +109,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// A write stands elsewhere in coherence order, in a graph that was just made by a revisit or in an older one.
     pub(super) fn place(&mut self, write: EventId, position: u32, older: Option<EventId>) -> Result<Go, Over> {
         self.cut_behind(write);
-        let graph = &mut self.frames.last_mut().expect("there is a graph").graph;
+        let graph = &mut self.frames.top.graph;
         graph.place(write, position);
         let loc = graph.event(write).loc;
         let revisited = graph.location(loc).reads.iter().copied().find(|&r| graph.event(r).rf == write);
@@ -141,7 +141,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn make_frame(&mut self, read: EventId, by: EventId) -> Result<(EventId, EventId), Over> {
         let mut new = self.spare.pop().unwrap_or_default();
         new.todo.clear();
-        let graph = &self.frames.last().expect("there is a graph").graph;
+        let graph = &self.frames.top.graph;
         new.common = graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
         let (read, by) = (self.names[read.index()], self.names[by.index()]);
         // Composite awaits that the other event depends on are settled.

@@ -5,7 +5,7 @@
 
 use super::{Graph, Location};
 use crate::clocks::PORF;
-use crate::event::{BOTTOM, EventId, INIT, NONE};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, NONE};
 use selvedge_ir::{EntityRef, Order};
 
 impl Graph {
@@ -24,33 +24,35 @@ impl Graph {
         waiting: &mut Vec<EventId>,
     ) -> usize {
         into.clear();
+        (into.without_past, into.may_be_open) = (self.without_past, true);
         into.widen(self.threads.len());
         if into.locations.len() < self.locations.len() {
             into.locations.resize_with(self.locations.len(), Location::default);
         }
         let first = read.index() + 1;
         self.name_kept(first, write, names);
-        self.copy_lists(into, names);
+        self.copy_lists(into, first, names);
         into.events.extend_from_slice(&self.events[..first]);
         into.clocks.copy_first(&self.clocks, first);
-        for (e, event) in self.ids().zip(&self.events).skip(first) {
-            if names[e.index()] != NONE {
-                into.clocks.copy(&self.clocks, e);
-                into.events.push(*event);
-            }
-        }
+        (into.seq_cst, into.blocked) = (self.seq_cst, self.blocked);
         // The first events keep their names. A read that was revisited reads from a write that was added later.
-        let renamed = |e: EventId| if e.index() < first || !e.is_event() { e } else { names[e.index()] };
+        let is_renamed = |e: EventId| e.index() >= first && e.is_event();
+        let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
+        for (n, event) in self.events.iter().enumerate().skip(first) {
+            if names[n] == NONE {
+                into.seq_cst -= usize::from(event.order == Order::SeqCst);
+                into.blocked -= usize::from(event.blocked);
+                continue;
+            }
+            into.clocks.copy(&self.clocks, EventId::new(n));
+            let (pred, open) = (renamed(event.pred), renamed(event.open));
+            // Nothing is cut off any more of what is older than `write`.
+            into.events.push(Event { pred, open, executed: 0, changes: 0, ..*event });
+        }
         waiting.clear();
         for (n, event) in into.events.iter_mut().enumerate() {
-            (event.executed, event.changes) = (0, 0);
-            into.seq_cst += usize::from(event.order == Order::SeqCst);
-            into.blocked += usize::from(event.blocked);
-            if n >= first {
-                event.pred = renamed(event.pred);
-                event.open = renamed(event.open);
-            }
-            if !event.is_read() {
+            let sources = [event.rf, event.base, event.primary];
+            if event.kind != Kind::Read || !sources.into_iter().any(is_renamed) {
                 continue;
             }
             event.base = renamed(event.base);
@@ -66,13 +68,22 @@ impl Graph {
             }
             event.rf = source;
         }
-        for location in &into.locations {
-            for (w, n) in location.co.iter().zip(1..) {
-                into.events[w.index()].co = n;
+        for (location, whole) in into.locations.iter().zip(&self.locations) {
+            // If nothing was left out, all writes are where they were.
+            if location.co.len() < whole.co.len() {
+                for (w, n) in location.co.iter().zip(1..) {
+                    into.events[w.index()].co = n;
+                }
             }
         }
-        let kept = self.executed.iter().filter(|&&e| e != read && e != write).map(|e| names[e.index()]);
-        into.executed.extend(kept.filter(|&e| e != NONE && (waiting.is_empty() || !waiting.contains(&e))));
+        let keeps = |e: EventId, name: EventId| {
+            e != read && e != write && name != NONE && (waiting.is_empty() || !waiting.contains(&name))
+        };
+        let left_out = self.executed.iter().position(|&e| !keeps(e, names[e.index()]));
+        let common = left_out.unwrap_or(self.executed.len());
+        let (same, others) = self.executed.split_at(common);
+        into.executed.extend(same.iter().map(|e| names[e.index()]));
+        into.executed.extend(others.iter().filter(|&&e| keeps(e, names[e.index()])).map(|e| names[e.index()]));
         for &r in waiting.iter() {
             let location = &into.locations[into.events[r.index()].loc.index()];
             // The write that revisits comes later.
@@ -82,8 +93,7 @@ impl Graph {
             into.change_rf(r, if speculative { BOTTOM } else { last.unwrap_or(INIT) });
         }
         into.events[names[write.index()].index()].executed = into.executed.len() as u32;
-        let same = |(mine, theirs): &(&EventId, &EventId)| names[theirs.index()] == **mine;
-        into.executed.iter().zip(&self.executed).take_while(same).count()
+        common
     }
 
     /// Gives the events that a revisit by `write` keeps the numbers that they have in the copy: the first `count`, and what
@@ -103,10 +113,11 @@ impl Graph {
     }
 
     /// Gives a copy, whose lists are empty, the lists of those events that are in it. They are in the same order.
-    fn copy_lists(&self, into: &mut Graph, names: &[EventId]) {
+    fn copy_lists(&self, into: &mut Graph, first: usize, names: &[EventId]) {
         for (mine, theirs) in into.threads.iter_mut().zip(&self.threads) {
             // What comes before an event in its thread stays with it.
-            mine.extend(theirs.iter().map(|e| names[e.index()]).take_while(|&name| name != NONE));
+            let rest = copy_first(mine, theirs, first);
+            mine.extend(rest.iter().map(|e| names[e.index()]).take_while(|&name| name != NONE));
         }
         for (mine, &theirs) in into.births.iter_mut().zip(&self.births) {
             *mine = if theirs.is_event() { names[theirs.index()] } else { NONE };
@@ -116,7 +127,10 @@ impl Graph {
             if theirs.is_unused() {
                 continue;
             }
-            for (r, &reader) in theirs.reads.iter().zip(&theirs.readers) {
+            let rest = copy_first(&mut mine.reads, &theirs.reads, first);
+            let (readers, others) = theirs.readers.split_at(theirs.readers.len() - rest.len());
+            mine.readers.extend_from_slice(readers);
+            for (r, &reader) in rest.iter().zip(others) {
                 let name = names[r.index()];
                 if name != NONE {
                     mine.reads.push(name);
@@ -126,4 +140,12 @@ impl Graph {
             mine.co.extend(theirs.co.iter().map(|e| names[e.index()]).filter(|&name| name != NONE));
         }
     }
+}
+
+/// Copies those events of a list, oldest first, that are among the first ones of their graph; returns the others.
+fn copy_first<'a>(mine: &mut Vec<EventId>, theirs: &'a [EventId], first: usize) -> &'a [EventId] {
+    let newer = theirs.iter().rev().take_while(|e| e.index() >= first).count();
+    let (old, new) = theirs.split_at(theirs.len() - newer);
+    mine.extend_from_slice(old);
+    new
 }

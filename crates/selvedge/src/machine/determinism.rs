@@ -43,6 +43,18 @@ enum Deed {
     Other(String),
 }
 
+impl Compared {
+    /// Nothing yet, and a list that is used again.
+    pub fn new_in(met: Vec<Numbered>) -> Compared {
+        Compared { real: false, met }
+    }
+
+    /// The list, for the next one.
+    pub fn take_met(&mut self) -> Vec<Numbered> {
+        std::mem::take(&mut self.met)
+    }
+}
+
 impl RustMachine {
     /// The present run is about to be abandoned, and the next one starts.
     pub(super) fn keep_met(&mut self) {

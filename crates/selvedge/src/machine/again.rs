@@ -1,0 +1,70 @@
+//! Running everything again up to the present step: what was taken back is undone only then.
+
+use super::RustMachine;
+use crate::runtime;
+use crate::script::Step;
+use selvedge_machine::{Op, Outcome, Stop, ThreadId, main_thread};
+
+impl RustMachine {
+    /// Runs everything again up to the present step.
+    pub(super) fn run_again(&mut self) -> Result<(), Stop> {
+        if runtime::shared(|shared| shared.restart) {
+            return Err(*runtime::starts_again());
+        }
+        self.keep_met();
+        self.abandon();
+        self.begin();
+        self.stale = false;
+        self.ahead = None;
+        runtime::shared(|shared| {
+            shared.script.steps = std::mem::take(&mut self.steps);
+            (shared.script.next, shared.script.end) = (0, self.made);
+        });
+        self.create(main_thread());
+        self.go_on(main_thread(), 0, true);
+        let result = self.follow_script();
+        self.steps = runtime::shared(|shared| {
+            shared.script.end = 0;
+            std::mem::take(&mut shared.script.steps)
+        });
+        runtime::take_aside();
+        let result = result.and_then(|()| self.compare());
+        // Threads are not where they should be: whoever wants them to go on next is told the same.
+        self.stale = result.is_err();
+        result
+    }
+
+    /// Lets threads make the steps of the script.
+    fn follow_script(&mut self) -> Result<(), Stop> {
+        while let Some(Step { thread, op, outcome, now, at }) = self.next_of_script() {
+            self.check(thread, &op, at)?;
+            self.set_time(now);
+            if let Op::Spawn { child } = op {
+                // As in the first run: the parent comes to its next operation, then the child to its first one.
+                self.go_on(thread, outcome, false);
+                self.create(child);
+                self.go_on(child, 0, true);
+            } else {
+                self.go_on(thread, outcome, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a coroutine of a run that is repeated. The memory knows the objects that it meets.
+    fn go_on(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) {
+        self.go(thread, outcome, repeats);
+        runtime::shared(|shared| shared.met.clear());
+    }
+
+    /// Takes the next step of the script.
+    fn next_of_script(&mut self) -> Option<Step> {
+        runtime::shared(|shared| {
+            let script = &mut shared.script;
+            (script.next < script.end).then(|| {
+                script.next += 1;
+                script.steps[script.next - 1]
+            })
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! What an engine asks of the machine.
+
+use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
+use crate::nondet::IN_TIME;
+use crate::rounds::looks_for_loops;
+use crate::runtime::{self, violation};
+use crate::script::Step;
+use crate::shared::Shared;
+use crate::sync::channel::MESSAGE;
+use selvedge_ir::{EntityRef, Order};
+use selvedge_machine::{
+    Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, Status, Stop, ThreadId, ViolationKind,
+    main_thread,
+};
+
+impl Machine for RustMachine {
+    fn start(&mut self) -> Result<(), Stop> {
+        self.begin();
+        self.compared.real = true;
+        self.save(main_thread());
+        self.create(main_thread());
+        let result = self.advance(main_thread(), 0);
+        result.map_err(|stop| self.fails_again(main_thread(), stop))
+    }
+
+    #[inline]
+    fn thread_limit(&self) -> usize {
+        runtime::shared(|shared| shared.threads.len())
+    }
+
+    #[inline]
+    fn status(&self, thread: ThreadId) -> Status {
+        self.state(thread).status
+    }
+
+    #[inline]
+    fn pending(&self, thread: ThreadId) -> &Op {
+        &self.state(thread).op
+    }
+
+    fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        let State { op, at, .. } = *self.state(thread);
+        let now = self.memory.now();
+        let ahead = match self.ahead {
+            None => None,
+            Some(_) => self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now)),
+        };
+        if ahead.is_some() {
+            self.stale = false;
+        } else if self.stale {
+            self.run_again()?;
+            self.check(thread, &op, at)?;
+        }
+        if let Some(at) = at
+            && runtime::shared(|shared| shared.retries.begins(at))
+            && ahead.is_none()
+        {
+            self.may_begin_attempt(thread)?;
+            if self.stale {
+                self.run_again()?;
+                self.check(thread, &op, Some(at))?;
+            }
+        }
+        self.save(thread);
+        self.steps.truncate(self.made);
+        self.steps.push(Step { thread, op, outcome, now, at });
+        self.made += 1;
+        self.set_time(now);
+        let mut own = match ahead {
+            Some(ahead) => self.arrive(thread, ahead.came),
+            None => self.advance(thread, outcome),
+        };
+        if own.is_ok()
+            && let Some(at) = at
+            && self.may_retry(thread, &op)
+        {
+            own = self.look_for_retries(thread, &op, at, outcome);
+        }
+        if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
+            own = Err(*runtime::starts_again());
+        }
+        let mut own = own.map_err(|stop| (thread, stop));
+        if let Op::Spawn { child } = op {
+            // The parent's own trouble is reported first; the child exists all the same.
+            self.save(child);
+            self.create(child);
+            let childs = self.advance(child, 0);
+            own = own.and(childs.map_err(|stop| (child, stop)));
+        }
+        own.map_err(|(thread, stop)| self.fails_again(thread, stop))
+    }
+
+    fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
+        let key = (self.past(), thread, outcome);
+        if let Some(next) = self.tried.get(&key) {
+            return *next;
+        }
+        let next = match self.comes_to_if(thread, outcome) {
+            Some(found) => found.map(|(op, _)| op),
+            None => {
+                self.mark();
+                let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+                let next = goes_on.then(|| *self.pending(thread));
+                self.undo();
+                next
+            }
+        };
+        if self.tried.len() == TRIED {
+            self.tried.clear();
+        }
+        self.tried.insert(key, next);
+        next
+    }
+
+    fn speculates(&mut self, thread: ThreadId, access: &Access, value: u64) -> bool {
+        match self.begins_attempt(thread, value) {
+            Some(begins) => begins,
+            None => access.speculates(value, self.next_if(thread, value).as_ref()),
+        }
+    }
+
+    /// That is looked at (`machine/retries.rs`).
+    fn overwrites_own_stores(&self) -> bool {
+        true
+    }
+
+    fn speculates_in_vain(&mut self, addr: Addr) {
+        runtime::shared(|shared| shared.restart |= shared.retries.give_up_word(addr));
+    }
+
+    fn waits(&mut self, thread: ThreadId, value: u64) -> bool {
+        self.looks_again(thread, value)
+    }
+
+    /// When the first place is found where threads spin, everything starts again.
+    fn may_spin(&self) -> bool {
+        runtime::shared(|shared| !shared.awaits.is_empty())
+    }
+
+    fn halt(&mut self, thread: ThreadId, status: Status) {
+        self.save(thread);
+        self.states[thread.index()].status = status;
+    }
+
+    fn fault(&self, thread: ThreadId, access: &Access, fault: Fault) -> Stop {
+        let place = self.site(thread).span;
+        if let Fault::Dead(_) = fault {
+            let object = crate::report::object(access.addr);
+            let message = format!("{object} is used after the memory that it is in was freed");
+            return violation(ViolationKind::UseAfterFree, message, place);
+        }
+        violation(ViolationKind::InvalidPointer, format!("an access that is not possible: {fault:?}"), place)
+    }
+
+    fn free_fault(&self, thread: ThreadId, _addr: Addr) -> Stop {
+        violation(ViolationKind::DoubleFree, "an object is freed twice".to_owned(), self.site(thread).span)
+    }
+
+    #[inline]
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    #[inline]
+    fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Threads have memory of their own. This one is there for objects, whether they live, and their first values.
+    #[inline]
+    fn wants_stores(&self) -> bool {
+        false
+    }
+
+    fn spins(&self, thread: ThreadId) -> bool {
+        self.state(thread).spins.is_some_and(|it| match it.repeats {
+            // While others may still go on, it waits for nothing in particular.
+            true => self.is_at_end() && !self.others_wrote_since(thread, it.steps),
+            false => !it.locks || !self.others_came_since(thread, it.steps),
+        })
+    }
+
+    fn iteration(&self, thread: ThreadId) -> Option<usize> {
+        self.state(thread).spins.map(|iteration| iteration.steps as usize)
+    }
+
+    /// The end of the model's closure does not end the other threads: they have to end by themselves.
+    fn exited(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.marks.push((self.made, self.saved.len()));
+        self.memory.mark();
+    }
+
+    fn undo(&mut self) {
+        self.undo_last(1);
+    }
+
+    fn undo_last(&mut self, marks: usize) {
+        let Some((made, saved)) = self.marks.drain(self.marks.len() - marks..).next() else { return };
+        self.stale |= made < self.made;
+        for Saved { thread, status, spins, at } in self.saved.drain(saved..).rev() {
+            let state = &mut self.states[thread.index()];
+            (state.status, state.at, state.spins) = (status, at, spins);
+        }
+        for step in self.steps[made..self.made].iter().rev() {
+            if let Op::Spawn { child } = step.op {
+                self.states[child.index()].op = ABSENT.op;
+            }
+            self.states[step.thread.index()].op = step.op;
+        }
+        self.made = made;
+        self.ended = None;
+        self.told.truncate(made);
+        self.tries.told.truncate(made);
+        self.forget_attempts(made);
+        self.memory.undo_last(marks);
+    }
+
+    fn site(&self, thread: ThreadId) -> Site {
+        let state = self.state(thread);
+        let span = state.at.map(runtime::span).unwrap_or_default();
+        let (object, plain) = match state.op {
+            _ if state.spins.is_some() => (String::new(), false),
+            Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
+            Op::CondWait { cond } | Op::CondWake { cond, .. } => (crate::report::object(cond), false),
+            Op::CondSignal { cond } | Op::CondBroadcast { cond } => (crate::report::object(cond), false),
+            _ => (String::new(), false),
+        };
+        let call = match state.op {
+            _ if state.spins.is_some() => String::new(),
+            Op::Access(Access { kind: AccessKind::Load, .. }) if plain => "with".to_owned(),
+            Op::Access(Access { kind: AccessKind::Store { .. }, .. }) if plain => "with_mut".to_owned(),
+            _ => String::new(),
+        };
+        Site { span, object, call, ..Site::default() }
+    }
+
+    fn place_number(&self, thread: ThreadId) -> Option<u64> {
+        let at = self.state(thread).at?;
+        Some(std::ptr::from_ref(at).addr() as u64)
+    }
+
+    fn thread_name(&self, thread: ThreadId) -> String {
+        runtime::shared(|shared| shared.threads.name(thread))
+    }
+
+    fn thread_path(&self, thread: ThreadId) -> Vec<u32> {
+        runtime::shared(|shared| shared.threads.path(thread).to_vec())
+    }
+
+    fn thread_at(&mut self, path: &[u32]) -> Option<ThreadId> {
+        Some(runtime::shared(|shared| shared.threads.at(path)))
+    }
+
+    fn times_out(&self, thread: ThreadId) -> bool {
+        matches!(self.state(thread).op, Op::Access(Access { until: Some(IN_TIME), .. }))
+    }
+
+    /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
+    fn ends(&mut self) {
+        self.ended = Some(self.made);
+        let waits = |shared: &Shared, state: &State| match state.op {
+            Op::Access(access) if state.status == Status::Ready => {
+                shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)
+            }
+            _ => false,
+        };
+        runtime::shared(|shared| {
+            let matters = !shared.config.count_senders && shared.places.has_channels();
+            if matters && self.states.iter().any(|state| waits(shared, state)) {
+                shared.config.count_senders = true;
+                shared.restart = true;
+            }
+        });
+        self.looks_have_ended();
+    }
+
+    fn at_end(&mut self) -> Result<(), Stop> {
+        if self.is_to_be_compared() || self.stale {
+            self.run_again()?;
+        }
+        leak().map_or(Ok(()), |violation| Err(Stop::Violation(Box::new(violation))))
+    }
+
+    fn output(&self) -> &str {
+        ""
+    }
+}
