@@ -39,6 +39,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/graph/tests/memory.rs", "an allocator that counts"),
     ("crates/selvedge/src/alloc.rs", "functions that are unsafe in `std`"),
     ("crates/selvedge/src/blocks.rs", "an allocator"),
+    ("crates/selvedge/src/borrow.rs", "what pointers point to is compared with what was there before"),
     ("crates/selvedge/src/content.rs", "copies the bytes of what is in statics"),
     ("crates/selvedge/src/watch.rs", "a place in the source that another thread reads"),
     ("crates/selvedge/src/hint.rs", "a function that is unsafe in `std`"),

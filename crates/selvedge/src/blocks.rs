@@ -360,7 +360,9 @@ impl Blocks {
             let old = saved.blocks.get(n);
             let (content, others) = rest.split_at(old.filter(|old| !old.freed).map_or(0, |old| old.id.size));
             rest = others;
-            if old.is_none_or(|old| (old.id, old.freed) != (block.id, block.freed)) {
+            // No address is used twice in a run.
+            let is_other = |old: &Block| old.at != block.at && old.id != block.id;
+            if old.is_none_or(|old| is_other(old) || old.freed != block.freed) {
                 (n, block.id, block.freed).hash(hasher);
             }
             if !block.freed && Blocks::bytes(block) != content {
@@ -369,7 +371,8 @@ impl Blocks {
         }
     }
 
-    fn position(&self, at: usize) -> Option<usize> {
+    /// The number of the block that an address points into, or to the end of.
+    pub fn position(&self, at: usize) -> Option<usize> {
         let within = |n: usize| at.wrapping_sub(self.blocks[n].at) <= self.blocks[n].id.size;
         if self.blocks.len() > FEW {
             return self.index.range(..=at).next_back().map(|(_, &n)| n).filter(|&n| within(n));
@@ -500,6 +503,33 @@ impl Blocks {
             }
         }
         changes
+    }
+
+    /// All blocks of the run, in the order in which they were allocated.
+    pub fn all(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The words in a block; none if it was freed.
+    pub fn words(&self, n: usize) -> Vec<u64> {
+        Blocks::content(&self.blocks[n])
+    }
+
+    /// The blocks that were written to, allocated or freed since the others were copied; none if some were put back since.
+    pub fn changed_since(&self, copy: &[u8], (made, freed): (usize, usize)) -> Option<Vec<usize>> {
+        let freed: FxHashSet<usize> = self.kept.get(freed..)?.iter().map(|&(at, _)| at).collect();
+        let mut rest = copy;
+        let mut changed: Vec<usize> = (made..self.blocks.len()).collect();
+        for (n, block) in self.blocks.get(..made)?.iter().enumerate() {
+            if !block.freed || freed.contains(&block.at) {
+                let (before, others) = rest.split_at_checked(block.id.size)?;
+                rest = others;
+                if block.freed || Blocks::bytes(block) != before {
+                    changed.push(n);
+                }
+            }
+        }
+        Some(changed)
     }
 
     /// How many blocks were allocated in this run.

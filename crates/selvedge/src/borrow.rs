@@ -4,16 +4,23 @@
 //! too: what the closure does after a release is not covered by that release, and others who acquire it race with the end.
 //! If it performs none, nobody else can have run in between, and one access stands for all.
 //!
+//! A pointer that a guard keeps lives a bit longer than is meant: the guard's destructor gives a lock back, and only then its
+//! fields are dropped. Nobody uses the pointer any more by then. So if one operation only has been performed since the pointer
+//! was made or used, its end is no access, unless what it points to is no longer what it was at that operation.
+//!
 //! A write that overlaps with another access to the same cell is an error, also if it is the same thread, and also if the two
 //! are ordered in both directions (one thread hands the cell to another one in the middle of its own access): both have a
 //! pointer, and one of them writes.
+
+// What pointers point to is looked at.
+#![allow(unsafe_code)]
 
 use crate::object::Word;
 use crate::runtime::{self, At, Yielded};
 use rustc_hash::FxHasher;
 use selvedge_ir::Order;
 use selvedge_machine::{AccessKind, Addr, Stop, ThreadId, Violation, ViolationKind};
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 
 /// How a cell is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +38,44 @@ struct Borrow {
     at: At,
     /// When it began.
     since: u64,
+    /// If it lasts as long as a pointer lives: what that points to.
+    pointer: Option<Pointer>,
+}
+
+/// What a pointer points to that lives as long as an access lasts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pointer {
+    at: usize,
+    size: usize,
+    /// How many operations the thread has performed since the pointer was made or used.
+    performed: u32,
+    /// A number for what was there when it came to the last one.
+    content: u64,
+}
+
+impl Pointer {
+    /// A pointer to a value.
+    pub fn to<T: ?Sized>(data: *const T) -> Pointer {
+        // SAFETY: it points to what is in a cell, which lives.
+        let size = size_of_val(unsafe { &*data });
+        Pointer { at: data.cast::<u8>().addr(), size, performed: 0, content: 0 }
+    }
+
+    /// A number for what is there now.
+    fn content(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        for n in 0..self.size {
+            let byte = std::ptr::with_exposed_provenance::<u8>(self.at + n);
+            // SAFETY: the cell lives, or is in memory that is kept until the run ends; no other thread runs.
+            hasher.write_u8(unsafe { byte.read_volatile() });
+        }
+        hasher.finish()
+    }
+
+    /// Whether it may have been used since it was last seen to be.
+    fn may_have_been_used(&self) -> bool {
+        self.performed > 1 || self.performed == 1 && self.content() != self.content
+    }
 }
 
 /// Accesses that have not ended, oldest first.
@@ -68,6 +113,20 @@ impl Borrows {
         let found = self.0.iter().rposition(|old| (old.addr, old.thread, old.how) == (addr, thread, how))?;
         Some(self.0.remove(found))
     }
+
+    /// The pointers of a thread, to one cell or to all.
+    fn pointers(&mut self, thread: ThreadId, addr: Option<Addr>) -> impl Iterator<Item = &mut Pointer> {
+        let those = move |old: &&mut Borrow| old.thread == thread && addr.is_none_or(|addr| addr == old.addr);
+        self.0.iter_mut().filter(those).filter_map(|borrow| borrow.pointer.as_mut())
+    }
+
+    /// A thread comes to an operation.
+    pub fn performs(&mut self, thread: ThreadId) {
+        for pointer in self.pointers(thread, None) {
+            pointer.performed += 1;
+            pointer.content = pointer.content();
+        }
+    }
 }
 
 /// An access of one operation.
@@ -81,15 +140,39 @@ pub(crate) fn touch(word: &Word, how: Use, at: At) {
     word.access(Order::Plain, kind, at);
 }
 
+/// An access through a pointer whose own has begun before.
+#[track_caller]
+pub(crate) fn touch_again(word: &Word, how: Use, at: At) {
+    touch(word, how, at);
+    if let Some(thread) = runtime::current() {
+        runtime::shared(|shared| {
+            let addr = word.known(shared);
+            shared.borrows.pointers(thread, addr).filter(|_| addr.is_some()).for_each(|pointer| pointer.performed = 0);
+        });
+    }
+}
+
+/// An access begins that lasts as long as a pointer lives.
+#[track_caller]
+pub(crate) fn begin_pointer(word: &Word, how: Use, at: At, pointer: Pointer) {
+    runtime::count_operations();
+    begin_any(word, how, at, Some(pointer));
+}
+
 /// An access begins.
 #[track_caller]
 pub(crate) fn begin(word: &Word, how: Use, at: At) {
+    begin_any(word, how, at, None);
+}
+
+#[track_caller]
+fn begin_any(word: &Word, how: Use, at: At, pointer: Option<Pointer>) {
     touch(word, how, at);
     let Some(thread) = runtime::current().filter(|_| !std::thread::panicking()) else { return };
     let overlaps = runtime::shared(|shared| {
         let addr = word.known(shared)?;
         let since = runtime::turns() + shared.repeated;
-        shared.borrows.begin(Borrow { addr, thread, how, at, since }).map(|other| (addr, other))
+        shared.borrows.begin(Borrow { addr, thread, how, at, since, pointer }).map(|other| (addr, other))
     });
     if let Some((addr, other)) = overlaps {
         overlap(addr, thread, how, at, &other);
@@ -106,7 +189,7 @@ pub(crate) fn end(word: &Word, how: Use, place: usize) {
         let borrow = shared.borrows.end(addr, thread, how).filter(|borrow| borrow.since != now)?;
         // Who frees a cell during an access does not use the pointer after that.
         let freed = shared.blocks.is_freed(place);
-        (!freed).then_some(borrow)
+        (!freed && borrow.pointer.is_none_or(|pointer| pointer.may_have_been_used())).then_some(borrow)
     });
     // After a panic nothing is done with the pointer any more.
     if let Some(borrow) = ended.filter(|_| !std::thread::panicking()) {
@@ -163,7 +246,7 @@ mod tests {
     #[test]
     fn reads_overlap_with_reads_only() {
         let (at, thread) = (Location::caller(), ThreadId::new(0));
-        let borrow = |addr, how| Borrow { addr: Addr(addr), thread, how, at, since: 0 };
+        let borrow = |addr, how| Borrow { addr: Addr(addr), thread, how, at, since: 0, pointer: None };
         let mut borrows = Borrows::default();
         assert!(borrows.begin(borrow(8, Use::Reads)).is_none());
         assert!(borrows.begin(borrow(8, Use::Reads)).is_none());

@@ -8,7 +8,7 @@
 // What `ConstPtr` and `MutPtr` point to is reached by unsafe functions, as in loom.
 #![allow(unsafe_code)]
 
-use crate::borrow::{self, During, Use};
+use crate::borrow::{self, During, Pointer, Use};
 use crate::object::Word;
 use crate::runtime;
 use std::panic::Location;
@@ -36,12 +36,12 @@ pub struct MutPtr<T: ?Sized> {
 
 #[track_caller]
 fn reads(word: &Word) {
-    borrow::touch(word, Use::Reads, Location::caller());
+    borrow::touch_again(word, Use::Reads, Location::caller());
 }
 
 #[track_caller]
 fn writes(word: &Word) {
-    borrow::touch(word, Use::Writes, Location::caller());
+    borrow::touch_again(word, Use::Writes, Location::caller());
 }
 
 impl<T> UnsafeCell<T> {
@@ -82,14 +82,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// A pointer to read it.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        borrow::begin(&self.word, Use::Reads, Location::caller());
+        borrow::begin_pointer(&self.word, Use::Reads, Location::caller(), Pointer::to(self.data.get()));
         ConstPtr { word: self.word.copy(), data: self.data.get().cast_const() }
     }
 
     /// A pointer to read and write it.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        borrow::begin(&self.word, Use::Writes, Location::caller());
+        borrow::begin_pointer(&self.word, Use::Writes, Location::caller(), Pointer::to(self.data.get()));
         MutPtr { word: self.word.copy(), data: self.data.get() }
     }
 }

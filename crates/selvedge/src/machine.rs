@@ -13,6 +13,7 @@ mod again;
 mod asked;
 mod attempts;
 pub(crate) mod awaits;
+mod churn;
 pub(crate) mod determinism;
 mod handover;
 mod past;
@@ -27,9 +28,10 @@ use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::shared::{Numbered, Shared};
-use crate::spin::{Iteration, Spin};
+use crate::spin::{Iteration, Spin, Waits};
 use crate::update::Updates;
 use awaits::Ahead;
+use churn::Churn;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
@@ -66,8 +68,32 @@ const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: Non
 struct Slot {
     strand: Strand,
     spin: Spin,
+    churn: Churn,
     /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
     cycle: Option<Iteration>,
+}
+
+impl Slot {
+    /// The thread, which may be in a cycle, performs an operation.
+    fn performed(&mut self, op: &Op, outcome: Outcome) {
+        self.spin.performed(op, outcome, is_tried, runtime::shared(|shared| shared.waits.write));
+        if !self.spin.watches() {
+            self.churn.forget();
+        }
+    }
+
+    /// It has come to the next one, and all else was like this before.
+    fn has_made_step(&mut self, thread: ThreadId, before: &Surroundings, others: [&[Option<Slot>]; 2]) {
+        if !before.are_there(others) && !self.churn.is_all(thread, self.strand.at_rest(), before, others) {
+            self.changed();
+        }
+    }
+
+    /// It has changed something that is not its own: a cycle begins anew.
+    fn changed(&mut self) {
+        self.spin.changed();
+        self.churn.forget();
+    }
 }
 
 /// A model being run.
@@ -80,6 +106,8 @@ pub(crate) struct RustMachine {
     /// Steps of the present run; those from `made` on have been taken back.
     steps: Vec<Step>,
     made: usize,
+    /// The number of steps of an execution that is over.
+    ended: Option<usize>,
     stale: bool,
     saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
@@ -141,6 +169,7 @@ impl RustMachine {
             states,
             steps,
             made: 0,
+            ended: None,
             stale: false,
             saved,
             marks,
@@ -205,7 +234,7 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), cycle: None });
+        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), churn: Churn::default(), cycle: None });
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn.
@@ -236,9 +265,9 @@ impl RustMachine {
         let pending = slot.strand.pending();
         let is_step = pending.is_some() && !repeats;
         if slot.spin.watches()
-            && let Some(Pending { op, .. }) = pending
+            && let Some(&Pending { op, .. }) = pending
         {
-            slot.spin.performed(op, outcome, is_tried);
+            slot.performed(&op, outcome);
         }
         // If it has changed something, there is nothing to be watched any more.
         let watches = slot.spin.watches();
@@ -265,27 +294,34 @@ impl RustMachine {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         loop {
-            if watches && !self.surroundings.are_there(others) {
-                slot.spin.changed();
+            if watches {
+                slot.has_made_step(thread, &self.surroundings, others);
             }
             let Came::To(Yielded::Yields { low, .. }) = came else { break };
             if runtime::shared(|shared| !shared.met.is_empty()) {
-                slot.spin.changed();
+                slot.changed();
             }
+            let allocate = runtime::shared(|shared| shared.waits.allocate);
             let size = slot.strand.depth(low);
             // In a run that is repeated, it may have performed others since.
             let last = std::mem::take(&mut is_step).then(|| self.steps.get(self.made.wrapping_sub(1))).flatten();
             let new = last.is_some_and(|Step { op, at, .. }| {
                 at.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)))
             });
-            // Both at once: either lets everything start again.
-            if runtime::shared(|shared| shared.must_clear(size)) || new {
+            let writes = slot.spin.comes_round()
+                && runtime::shared(|shared| shared.finds(Waits { write: true, ..Waits::default() }));
+            // All at once: each lets everything start again.
+            if runtime::shared(|shared| shared.must_clear(size)) || new || writes {
                 runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
             let top = runtime::shared(|shared| shared.top);
-            if let Some(cycle) = slot.spin.comes_back(slot.strand.image(low, &self.pool.engine(top)), is_tried) {
+            let mut state = slot.strand.image(low, &self.pool.engine(top));
+            if allocate {
+                state = slot.churn.state(&state);
+            }
+            if let Some(cycle) = slot.spin.comes_back(state, is_tried) {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 break;
             }
@@ -392,6 +428,11 @@ impl RustMachine {
                 *slot = None;
             }
         }
+    }
+
+    /// Whether nobody goes on any more.
+    fn is_at_end(&self) -> bool {
+        self.ended == Some(self.made) || runtime::shared(|shared| shared.once)
     }
 
     fn state(&self, thread: ThreadId) -> &State {

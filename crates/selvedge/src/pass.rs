@@ -15,7 +15,7 @@ use crate::replay::{Recorded, model_at};
 use crate::report;
 use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
-use crate::shared::{Config, LeftOut};
+use crate::shared::{Config, LeftOut, Shared};
 use crate::table::table;
 use crate::update::Updates;
 use selvedge_graph::MemoryModel;
@@ -69,6 +69,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         shared.config.count_arcs = recorded.count_arcs;
         shared.config.count_senders = recorded.count_senders;
         shared.config.many_senders = recorded.many_senders;
+        shared.config.sees_ends = recorded.sees_ends;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
         updates
     });
@@ -109,6 +110,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
     runtime::shared(|shared| (shared.retries.on, shared.once) = (false, true));
     loop {
+        runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, &recorded.schedule);
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
@@ -144,7 +146,7 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
-    let LeftOut { timeouts, rounds: left_out_rounds, choices: left_out_choices, .. } =
+    let LeftOut { timeouts, rounds: left_out_rounds, repeats, choices: left_out_choices, .. } =
         runtime::shared(|shared| shared.left_out);
     if timeouts {
         let n = builder.max_timeouts;
@@ -155,6 +157,13 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         stats.not_covered.push(format!(
             "executions in which a thread comes more than {n} times round a loop that takes a lock and gives it back, having \
              changed nothing, while others try to take that lock"
+        ));
+    }
+    if repeats {
+        let n = crate::spin::ROUNDS;
+        stats.not_covered.push(format!(
+            "executions in which a thread comes more than {n} times round a loop that waits and writes the same each time (a \
+             flag that is set and reset, for instance)"
         ));
     }
     if left_out_choices {
@@ -212,6 +221,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
             learn_no_more();
         }
         limits.time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
         let mut result = match builder.engine {
             Engine::Trace => {

@@ -23,8 +23,9 @@ pub(crate) struct Recorded {
     pub count_arcs: bool,
     pub count_senders: bool,
     pub many_senders: bool,
-    /// Whether attempts of `fetch_update` are made one by one.
+    /// Whether attempts of `fetch_update` are made one by one, and whether threads say that they have ended.
     pub one_by_one: bool,
+    pub sees_ends: bool,
     /// What it ends with, if no step is wrong by itself: a data race, or the use of an object that may be freed.
     pub cut: Option<ViolationKind>,
     pub schedule: Schedule,
@@ -41,10 +42,10 @@ pub(crate) fn model_at(at: At) -> String {
 impl Recorded {
     /// An execution of a model that was run with this, and what is wrong with it.
     pub fn new(at: At, config: Config, kind: ViolationKind, schedule: Schedule) -> Recorded {
-        let Config { spurious, count_arcs, count_senders, many_senders, updates, .. } = config;
+        let Config { spurious, count_arcs, count_senders, many_senders, updates, sees_ends, .. } = config;
         let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
         let cut = CUT.map(|(kind, _)| kind).into_iter().find(|&cut| cut == kind);
-        Recorded { model, spurious, count_arcs, count_senders, many_senders, one_by_one, cut, schedule }
+        Recorded { model, spurious, count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, schedule }
     }
 
     /// As text.
@@ -61,8 +62,13 @@ impl Recorded {
             (true, true) => 'b',
         };
         let cut = CUT.into_iter().find(|&(kind, _)| self.cut == Some(kind)).map(|(_, name)| name);
-        let flags =
-            [flag(self.spurious, 's'), counts, flag(self.one_by_one, 'u'), flag(weak, 'w')].into_iter().chain(cut);
+        let more = match (self.one_by_one, self.sees_ends) {
+            (false, false) => '-',
+            (true, false) => 'u',
+            (false, true) => 'e',
+            (true, true) => 'v',
+        };
+        let flags = [flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(cut);
         let paths: Vec<String> = threads.iter().map(|path| write_path(path)).collect();
         let mut text = format!("{};{};{};", self.model, String::from_iter(flags), paths.join("/"));
         let words = steps.iter().enumerate().map(|(n, step)| {
@@ -113,7 +119,8 @@ impl Recorded {
             count_arcs: flags.contains(['c', 'b', 'd']),
             count_senders: flags.contains(['n', 'b', 'm', 'd']),
             many_senders: flags.contains(['m', 'd']),
-            one_by_one: flags.contains('u'),
+            one_by_one: flags.contains(['u', 'v']),
+            sees_ends: flags.contains(['e', 'v']),
             cut: CUT.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
             schedule: Schedule { threads, steps: made, links: weak },
         })
@@ -185,6 +192,7 @@ mod tests {
                 count_senders: false,
                 many_senders: false,
                 one_by_one: true,
+                sees_ends: false,
                 cut: None,
                 schedule,
             };
@@ -194,7 +202,8 @@ mod tests {
                 [false, true].into_iter().flat_map(|arcs| counts.map(|counts| (arcs, counts)))
             {
                 let cut = cuts[usize::from(count_arcs)];
-                recorded = Recorded { count_arcs, count_senders, many_senders, cut, ..recorded };
+                let (sees_ends, one_by_one) = (count_senders, !many_senders);
+                recorded = Recorded { count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, ..recorded };
                 assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
             }
         }
@@ -210,6 +219,7 @@ mod tests {
             count_senders: false,
             many_senders: false,
             one_by_one: false,
+            sees_ends: true,
             cut: None,
             schedule,
         };

@@ -34,7 +34,9 @@
 //!
 //! **Looking.** So whenever a thread comes to such an exchange, what it would have done in an attempt that fails before that
 //! is tried out (`machine/attempts.rs`): the thread is put back to where it began the attempt, and is told an older
-//! value, with which it comes to the exchange; that fails; and then it is told what it was told in the execution itself.
+//! value, with which it comes to the exchange; that fails. Most often the thread is then in the state in which it began the
+//! attempt, or, in a loop that goes on with what was found, in which it is when its load has found that. If not, it is told
+//! what it was told in the execution itself.
 //! Operations, stack (registers included), memory of the model and counts of objects must be what they are in the
 //! execution. If not, the place is given up, and the exploration starts again without it. What an attempt that fails has
 //! stored to atomics of the thread's own, the one that was made must store again before it looks at it.

@@ -11,6 +11,7 @@ use crate::blocks::{self, quiet};
 use crate::overflow;
 use crate::retry::Standing;
 use crate::shared::{Config, Deferred, PerThread, Repeat, Shared};
+use crate::spin::Waits;
 use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
@@ -80,6 +81,8 @@ thread_local! {
     static UNUSUAL: Cell<bool> = const { Cell::new(false) };
     /// Whether some thread has operations that were put off.
     static DEFERS: Cell<bool> = const { Cell::new(false) };
+    /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
+    static COUNTS: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -224,6 +227,9 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(op, at);
     }
+    if COUNTS.get() {
+        count_operation();
+    }
     let mut outcome = 0;
     // What is repeated found room on the stack before.
     if is_repeated(&op, at, &mut outcome) {
@@ -237,6 +243,18 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         return perform_unusually(op, at);
     }
     suspend_pending(op, at)
+}
+
+/// From now on in this run, pointers are told of operations.
+pub(crate) fn count_operations() {
+    COUNTS.set(true);
+}
+
+#[cold]
+#[inline(never)]
+fn count_operation() {
+    let thread = ThreadId::new(THREAD.get());
+    shared(|shared| shared.borrows.performs(thread));
 }
 
 /// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
@@ -356,11 +374,16 @@ fn defer(op: Op, at: At) {
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    UNUSUAL
-        .set(shared(|shared| !shared.awaits.is_empty() || !shared.retries.is_empty() || !shared.unmarked.is_empty()));
+    UNUSUAL.set(shared(|shared| {
+        !shared.awaits.is_empty()
+            || !shared.retries.is_empty()
+            || !shared.unmarked.is_empty()
+            || shared.waits != Waits::default()
+    }));
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
+    COUNTS.set(false);
     ASIDE.set(0);
     blocks::loud();
     PANIC.with_borrow_mut(Vec::clear);

@@ -125,6 +125,13 @@ impl<T> ScopedJoinHandle<'_, T> {
         thread::joined(&self.thread, &self.result)
     }
 
+    /// Whether the function of the thread has returned, as far as this one sees: see
+    /// [`JoinHandle::is_finished`](thread::JoinHandle::is_finished).
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        thread::has_ended(&self.thread)
+    }
+
     /// The thread.
     pub fn thread(&self) -> &Thread {
         &self.thread

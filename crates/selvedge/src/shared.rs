@@ -11,7 +11,7 @@ use crate::retry::{Open, Retries, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
-use crate::spin::{Cycle, Iteration};
+use crate::spin::{Cycle, Iteration, Waits};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
@@ -27,6 +27,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static RUNS: AtomicU64 = AtomicU64::new(FIRST_RUN);
 /// Large, so that no other word is taken for it.
 const FIRST_RUN: u64 = 1 << 38;
+
+/// As much of all stacks is cleared if pointers are looked for there.
+const DEEP: usize = 1 << 14;
 
 /// What a thread has done in the present run.
 #[derive(Default)]
@@ -78,6 +81,8 @@ pub(crate) struct Config {
     pub many_senders: bool,
     /// How `fetch_update` is explored.
     pub updates: Updates,
+    /// Whether somebody asks if threads have ended: then they say so.
+    pub sees_ends: bool,
 }
 
 /// What becomes of a thread that comes to an operation of a run that is being repeated.
@@ -99,6 +104,8 @@ pub(crate) struct LeftOut {
     pub spurious: bool,
     /// More rounds of loops that take locks which others try to take.
     pub rounds: bool,
+    /// More rounds of loops that write the same each time.
+    pub repeats: bool,
     /// Whether a loop in which a thread chooses ever ends.
     pub choices: bool,
     /// Messages without room for them that are sent only if a receiver waits.
@@ -174,6 +181,9 @@ pub(crate) struct Shared {
     pub announced: Vec<(usize, usize)>,
     /// The exploration has to start again.
     pub restart: bool,
+    /// What threads do that wait; and what was found of that since the exploration has started.
+    pub waits: Waits,
+    found: Waits,
     /// Whether one execution is run, and no thread runs twice.
     pub once: bool,
     /// How often a run has differed from its record.
@@ -270,6 +280,8 @@ impl Shared {
             tries_out: false,
             announced: Vec::with_capacity(16),
             restart: false,
+            waits: Waits::default(),
+            found: Waits::default(),
             once: false,
             mismatches: 0,
             ended: 0,
@@ -299,6 +311,7 @@ impl Shared {
         self.unmarked = Unmarked::default();
         self.retries = Retries::default();
         self.restart = false;
+        (self.waits, self.found) = (Waits::default(), Waits::default());
         self.mismatches = 0;
         self.blocks.leaked = 0;
         self.blocks.install();
@@ -611,6 +624,23 @@ impl Shared {
         hasher.finish()
     }
 
+    /// Something was found that threads do which wait; whether that is news, so that everything starts again.
+    pub fn finds(&mut self, what: Waits) -> bool {
+        let known = Waits { allocate: self.found.allocate | what.allocate, write: self.found.write | what.write };
+        let news = known != std::mem::replace(&mut self.found, known);
+        self.restart |= news;
+        news
+    }
+
+    /// An exploration starts: it makes use of what was found in those before.
+    pub fn start(&mut self) {
+        self.waits = self.found;
+        if self.waits.allocate {
+            // What other runs have left on the stacks of others could be taken for pointers (`machine/churn.rs`).
+            self.spins = self.spins.max(DEEP);
+        }
+    }
+
     /// A thread has come round: the iteration that it might make forever.
     pub fn comes_round(&mut self, cycle: Cycle) -> Option<Iteration> {
         match cycle {
@@ -627,6 +657,10 @@ impl Shared {
             Cycle::InVain => {
                 self.left_out.rounds = true;
                 None
+            }
+            Cycle::Repeats(iteration) => {
+                self.left_out.repeats = true;
+                Some(iteration)
             }
         }
     }

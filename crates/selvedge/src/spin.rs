@@ -32,6 +32,12 @@
 //! again. A cycle with such locks is made [`ROUNDS`] times, and then the thread is cut off: the verdict says that. So it does
 //! of no other cycle.
 //!
+//! A cycle may also write, and leave things as they were: a flag that is set and reset, say, which keeps others out. Others may
+//! notice that, any number of times. But nothing makes the thread go round for ever unless all others stand still; and if it
+//! has done the same [`ROUNDS`] times, written the same and found the same, it is cut off, and the verdict says that; unless
+//! nobody else has written since what it looks at, and nobody goes on: then it is a livelock too. All this is looked for only
+//! if some thread makes many iterations in one execution.
+//!
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
 //! chosen something in the cycle: it might choose otherwise.
@@ -57,8 +63,20 @@ const MOST: usize = 64;
 /// Nor more operations.
 const MOST_DONE: usize = 1 << 12;
 
-/// So often a thread may come round a loop with locks that others try to take.
+/// So often a thread may come round a loop with locks that others try to take, or do the same in a loop that writes.
 pub(crate) const ROUNDS: u32 = 2;
+
+/// After so many iterations in one execution it is looked for loops that write the same again and again.
+const PATIENCE: u32 = 64;
+
+/// What threads that wait were found to do in some execution. From then on, more is known of their states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Waits {
+    /// They allocate (`machine/churn.rs`).
+    pub allocate: bool,
+    /// They come round and round, and write.
+    pub write: bool,
+}
 
 /// The states in which a thread has come to the end of an iteration since it last changed something.
 #[derive(Default)]
@@ -67,15 +85,18 @@ pub(crate) struct Spin {
     /// What it has done since the first one.
     done: Vec<Done>,
     steps: u32,
+    /// How many iterations the thread has made in this execution.
+    iterations: u32,
 }
 
 /// A state in which a thread was.
 struct Visit {
     state: Vec<u64>,
-    /// What it had done before.
+    /// What it had done before, and when it was there the time before.
     done: usize,
+    before: usize,
     steps: u32,
-    /// How often it has come back since, with locks that others try to take.
+    /// How often it has come back since, with locks that others try to take, or having written the same as the time before.
     rounds: u32,
 }
 
@@ -85,6 +106,12 @@ enum Done {
     Chose,
     Took(Addr),
     GaveBack(Addr),
+    /// A write, with what was found there, if it has read that.
+    Wrote {
+        addr: Addr,
+        found: Outcome,
+        new: u64,
+    },
 }
 
 /// A pure cycle.
@@ -93,6 +120,8 @@ pub(crate) struct Iteration {
     pub steps: u32,
     /// Whether locks are taken in it.
     pub locks: bool,
+    /// Whether something is written in it, the same as in the one before: it is not pure.
+    pub repeats: bool,
 }
 
 /// A cycle after which a thread does not go on.
@@ -104,11 +133,20 @@ pub(crate) enum Cycle {
     Chooses { locks: bool },
     /// Others might have noticed it, but it was made often enough.
     InVain,
+    /// The same: it has written the same again, and nothing has come of it.
+    Repeats(Iteration),
 }
 
 impl Spin {
-    /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take.
-    pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool) {
+    /// The thread is at the end of an iteration; whether it has made so many that it may write the same again and again.
+    pub fn comes_round(&mut self) -> bool {
+        self.iterations += 1;
+        self.iterations == PATIENCE
+    }
+
+    /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take, and `keeps` whether writes
+    /// may be part of a cycle.
+    pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool, keeps: bool) {
         self.steps += 1;
         let done = match op {
             Op::Choose { .. } => Done::Chose,
@@ -116,6 +154,9 @@ impl Spin {
             Op::Access(Access { purpose: Purpose::Unlock, addr, .. }) => Done::GaveBack(*addr),
             op if is_quiet(op, outcome) => return,
             Op::Access(access) if is_tried(access.addr) => Done::Took(access.addr),
+            Op::Access(access @ Access { until: None, .. }) if keeps => {
+                Done::Wrote { addr: access.addr, found: outcome, new: access.written(outcome).unwrap_or_default() }
+            }
             _ => return self.changed(),
         };
         if self.done.len() == MOST_DONE {
@@ -145,20 +186,27 @@ impl Spin {
             if self.visits.len() == MOST {
                 self.visits.remove(0);
             }
-            self.visits.push(Visit { state, done, steps, rounds: 0 });
+            self.visits.push(Visit { state, done, before: done, steps, rounds: 0 });
             return None;
         };
         let cycle = &self.done[visit.done..];
+        if cycle.iter().any(|done| matches!(done, Done::Wrote { .. })) {
+            let again = gives_back_what_it_takes(cycle) && self.done[visit.before..visit.done] == *cycle;
+            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
+            (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
+            visit.rounds = if again { visit.rounds + 1 } else { 1 };
+            return (visit.rounds >= ROUNDS).then_some(Cycle::Repeats(iteration));
+        }
         let tried = |done: &Done| matches!(done, Done::Took(lock) if is_tried(*lock));
         if !gives_back_what_it_takes(cycle) || cycle.iter().any(tried) {
             visit.rounds += u32::from(gives_back_what_it_takes(cycle));
-            (visit.done, visit.steps) = (done, steps);
+            (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
             return (visit.rounds > ROUNDS).then_some(Cycle::InVain);
         }
         let locks = cycle.iter().any(|done| *done != Done::Chose);
         Some(match cycle.contains(&Done::Chose) {
             true => Cycle::Chooses { locks },
-            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks }),
+            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks, repeats: false }),
         })
     }
 }
@@ -168,7 +216,7 @@ fn gives_back_what_it_takes(cycle: &[Done]) -> bool {
     let mut held = Vec::new();
     for done in cycle {
         match done {
-            Done::Chose => {}
+            Done::Chose | Done::Wrote { .. } => {}
             Done::Took(lock) => held.push(*lock),
             Done::GaveBack(lock) => match held.iter().position(|other| other == lock) {
                 Some(at) => drop(held.swap_remove(at)),
@@ -220,7 +268,7 @@ mod tests {
         if !spin.watches() {
             assert_eq!(spin.comes_back(vec![1], |_| tried), None);
         }
-        ops.iter().for_each(|op| spin.performed(op, 0, |_| tried));
+        ops.iter().for_each(|op| spin.performed(op, 0, |_| tried, false));
         spin.comes_back(vec![1], |_| tried)
     }
 
@@ -228,9 +276,15 @@ mod tests {
     fn a_write_ends_what_could_be_a_cycle() {
         let (load, store) = (access(AccessKind::Load), access(AccessKind::Store { value: 1 }));
         let mut spin = Spin::default();
-        assert_eq!(cycle(&mut spin, &[load, load], false), Some(Cycle::Pure(Iteration { steps: 2, locks: false })));
+        assert_eq!(
+            cycle(&mut spin, &[load, load], false),
+            Some(Cycle::Pure(Iteration { steps: 2, locks: false, repeats: false }))
+        );
         assert_eq!(cycle(&mut spin, &[load, store], false), None);
-        assert_eq!(cycle(&mut spin, &[load], false), Some(Cycle::Pure(Iteration { steps: 1, locks: false })));
+        assert_eq!(
+            cycle(&mut spin, &[load], false),
+            Some(Cycle::Pure(Iteration { steps: 1, locks: false, repeats: false }))
+        );
     }
 
     #[test]
@@ -242,11 +296,31 @@ mod tests {
     #[test]
     fn locks_that_are_given_back_are_part_of_a_cycle() {
         let (take, give) = (lock(Purpose::Lock), lock(Purpose::Unlock));
-        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true }));
+        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true, repeats: false }));
         assert_eq!(cycle(&mut Spin::default(), &[take, give], false), pure);
         // Somebody else may have had it in between.
         assert_eq!(cycle(&mut Spin::default(), &[give, take], false), None);
         assert_eq!(cycle(&mut Spin::default(), &[take], false), None);
+    }
+
+    #[test]
+    fn a_cycle_that_writes_the_same_again_is_made_some_times() {
+        let exchange = |found| (access(AccessKind::Cas { expected: found, new: 1, failure: Order::Relaxed }), found);
+        let store = (access(AccessKind::Store { value: 0 }), 0);
+        let rounds = |keeps: bool, first: [Outcome; 3]| {
+            let mut spin = Spin::default();
+            assert_eq!(spin.comes_back(vec![1], |_| false), None);
+            first.map(|found| {
+                [exchange(found), store]
+                    .iter()
+                    .for_each(|(op, outcome)| spin.performed(op, *outcome, |_| false, keeps));
+                spin.comes_back(vec![1], |_| false)
+            })
+        };
+        let repeats = Some(Cycle::Repeats(Iteration { steps: 2, locks: false, repeats: true }));
+        assert_eq!(rounds(true, [0, 0, 0]), [None, repeats, repeats]);
+        assert_eq!(rounds(true, [0, 2, 0]), [None, None, None], "it finds something else in between");
+        assert_eq!(rounds(false, [0, 0, 0]), [None, None, None], "not yet");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Stands in for `std::thread`.
 
 use crate::nondet::{IN_TIME, for_no_reason, times_out};
-use crate::runtime;
+use crate::runtime::{self, At};
 pub use crate::scope::{Scope, ScopedJoinHandle, scope};
 pub use crate::thread_local::{AccessError, LocalKey};
 use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
@@ -126,6 +126,13 @@ impl<T> JoinHandle<T> {
         joined(&self.thread, &self.result)
     }
 
+    /// Whether the function of the thread has returned, as far as this one sees: as with other things that are not
+    /// synchronised, it may see that late, and what the thread has done need not be there yet.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        has_ended(&self.thread)
+    }
+
     /// The thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
@@ -136,6 +143,26 @@ impl<T> std::fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JoinHandle").finish_non_exhaustive()
     }
+}
+
+/// Whether a thread has ended. Threads say so only if somebody asks: it is a step more.
+#[track_caller]
+pub(crate) fn has_ended(thread: &Thread) -> bool {
+    runtime::must_be_inside();
+    if !panicking() && !runtime::shared(|shared| std::mem::replace(&mut shared.config.sees_ends, true)) {
+        runtime::start_again();
+    }
+    end_access(thread.id.0, AccessKind::Load, Location::caller()) != 0
+}
+
+/// An access to the word that says whether a thread has ended.
+fn end_access(thread: selvedge_machine::ThreadId, kind: AccessKind, at: At) -> u64 {
+    let addr = runtime::shared(|shared| {
+        let addr = shared.places.end_word(thread);
+        shared.origins.entry(addr).or_insert(("the end of a thread", at));
+        addr
+    });
+    runtime::perform(Op::Access(Access::new(addr, 8, Order::Relaxed, kind)), at)
 }
 
 #[track_caller]
@@ -175,7 +202,7 @@ where
 {
     let parent = runtime::must_be_inside();
     let result: Packet<T> = Arc::new(Mutex::new(Left { value: None, panic: None }));
-    let packet = Arc::clone(&result);
+    let (packet, at) = (Arc::clone(&result), Location::caller());
     let body = lives(Box::new(move || {
         let left = || packet.lock().unwrap_or_else(PoisonError::into_inner);
         let leave = |value| {
@@ -183,12 +210,16 @@ where
             runtime::announce(&left.value);
             left.value = Some(value);
         };
-        if !runtime::shared(|shared| shared.config.panics_end_threads) {
-            return leave(f());
+        if runtime::shared(|shared| shared.config.panics_end_threads) {
+            match catch_unwind(AssertUnwindSafe(f)) {
+                Ok(value) => leave(value),
+                Err(panic) => left().panic = Some(panic),
+            }
+        } else {
+            leave(f());
         }
-        match catch_unwind(AssertUnwindSafe(f)) {
-            Ok(value) => leave(value),
-            Err(panic) => left().panic = Some(panic),
+        if runtime::shared(|shared| shared.config.sees_ends) {
+            end_access(runtime::must_be_inside(), AccessKind::Store { value: 1 }, at);
         }
     }));
     let child = runtime::shared(|shared| {

@@ -71,6 +71,11 @@ impl VirtualAddresses {
         }
     }
 
+    /// The addresses of the blocks to which pointers were stored into atomics in this run.
+    pub fn handed_over(&self) -> impl Iterator<Item = u64> {
+        self.now.iter().filter(|&&at| at != 0).map(|&at| at as u64)
+    }
+
     fn base(&mut self, block: &Block) -> u64 {
         let next = self.ranges.len() as u32;
         let id = *self.bases.entry(block.id).or_insert(next) as usize;

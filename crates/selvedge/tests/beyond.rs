@@ -594,3 +594,43 @@ fn the_trace_engine_says_what_it_does_not_cover() {
     assert!(explore(Engine::Trace, MemoryModel::Sc).is_empty());
     assert!(explore(Engine::Graph, MemoryModel::Rc11).is_empty());
 }
+
+#[test]
+fn whether_a_thread_has_ended_is_seen_or_not() {
+    let (seen, stats) = outcomes(|note| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&x);
+        let handle = thread::spawn(move || other.store(1, Relaxed));
+        let ended = handle.is_finished();
+        let found = x.load(Relaxed);
+        handle.join().unwrap();
+        note((ended, found));
+    });
+    // That it has ended says nothing about what it has stored: whoever wants to know joins.
+    assert_eq!(seen, BTreeSet::from([(false, 0), (false, 1), (true, 0), (true, 1)]));
+    assert_eq!(stats.complete, 4);
+}
+
+#[test]
+fn a_thread_is_waited_for_by_asking() {
+    let stats = passes(|| {
+        thread::scope(|scope| {
+            let handle = scope.spawn(|| 7);
+            while !handle.is_finished() {
+                thread::yield_now();
+            }
+            assert_eq!(handle.join().unwrap(), 7);
+        });
+    });
+    assert_eq!((stats.complete, stats.blocked), (1, 0));
+}
+
+#[test]
+fn a_thread_that_has_not_ended_is_told_in_the_table_and_in_the_replay() {
+    let stats = fails(&["has ended", "the end of a thread"], || {
+        let handle = thread::spawn(|| ());
+        assert!(!handle.is_finished(), "it has ended");
+        handle.join().unwrap();
+    });
+    assert!(stats.replay.is_some_and(|replay| replay.contains(";--e")), "it is part of what is run again");
+}

@@ -78,6 +78,36 @@ fn a_pointer_that_is_held_over_what_publishes_it_is_a_race() {
     races(&stats);
 }
 
+/// As guards of locks do: they keep a pointer, and give the lock back before their fields are dropped.
+struct Guard<'a>(&'a AtomicUsize, selvedge::cell::MutPtr<i32>);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.store(1, Release);
+    }
+}
+
+#[test]
+fn a_pointer_that_a_guard_drops_after_it_has_given_a_lock_back_is_none() {
+    let stats = explore(|shared| {
+        let guard = Guard(&shared.flag, shared.cell.get_mut());
+        // SAFETY: a race is reported before.
+        unsafe { *guard.1.deref() = 1 };
+    });
+    assert_eq!(stats.failure, None);
+}
+
+#[test]
+fn a_pointer_that_lives_over_more_than_that_is_a_race() {
+    let stats = explore(|shared| {
+        let guard = Guard(&shared.back, shared.cell.get_mut());
+        // SAFETY: a race is reported.
+        unsafe { *guard.1.deref() = 1 };
+        shared.flag.store(1, Release);
+    });
+    races(&stats);
+}
+
 #[test]
 fn a_pointer_that_is_dropped_before_is_none() {
     let stats = explore(|shared| {

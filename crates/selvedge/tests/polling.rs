@@ -460,3 +460,92 @@ fn a_thread_that_yields_deeper_and_deeper_does_not_spin() {
     let failure = stats.failure.expect("it never ends");
     assert!(failure.contains("stack overflow"), "{failure}");
 }
+
+/// Takes a flag, looks, and gives the flag back: `try_dequeue` of queues with one consumer does that, for instance.
+fn looks_alone<T>(busy: &AtomicBool, look: impl Fn() -> Option<T>) -> Option<T> {
+    if busy.swap(true, Acquire) {
+        return None;
+    }
+    let found = look();
+    busy.store(false, Release);
+    found
+}
+
+#[test]
+fn a_loop_that_sets_a_flag_and_resets_it_comes_to_its_end() {
+    let stats = explore(Engine::Graph, || {
+        let shared = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || (1..=2).for_each(|n| other.1.store(n, Release)));
+        while looks_alone(&shared.0, || Some(shared.1.load(Acquire)).filter(|&n| n == 2)).is_none() {
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+    });
+    assert_eq!(stats.failure, None);
+    assert!(stats.complete > 2 && stats.complete + stats.blocked < 60, "{stats:?}");
+    assert!(stats.not_covered.iter().any(|what| what.contains("writes the same each time")), "{stats:?}");
+}
+
+#[test]
+fn two_that_keep_each_other_out_for_a_while_come_to_their_ends() {
+    for engine in ENGINES {
+        let stats = explore(engine, || {
+            let shared = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+            let takes = |shared: &(AtomicBool, AtomicUsize), from: usize| {
+                while looks_alone(&shared.0, || shared.1.compare_exchange(from, from + 1, Acquire, Relaxed).ok())
+                    .is_none()
+                {
+                    thread::yield_now();
+                }
+            };
+            let other = Arc::clone(&shared);
+            let handle = thread::spawn(move || takes(&other, 1));
+            takes(&shared, 0);
+            handle.join().unwrap();
+            assert_eq!(shared.1.load(Relaxed), 2);
+        });
+        assert_eq!(stats.failure, None);
+        assert!(stats.complete > 1, "{stats:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_sets_a_flag_and_resets_it_for_ever_is_a_livelock() {
+    for engine in ENGINES {
+        let stats = explore(engine, || {
+            let shared = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+            let other = Arc::clone(&shared);
+            let handle = thread::spawn(move || other.1.store(1, Release));
+            while looks_alone(&shared.0, || Some(shared.1.load(Acquire)).filter(|&n| n == 2)).is_none() {
+                thread::yield_now();
+            }
+            handle.join().unwrap();
+        });
+        assert!(stats.failure.as_ref().is_some_and(|failure| failure.contains("livelock")), "{stats:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_counts_in_an_atomic_gives_up_however_late() {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let noted = std::sync::Arc::clone(&seen);
+    let stats = explore(Engine::Graph, move || {
+        let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || other.1.store(1, Release));
+        let found = loop {
+            if shared.1.load(Acquire) == 1 {
+                break false;
+            }
+            if shared.0.fetch_add(1, Relaxed) == 80 {
+                break true;
+            }
+            thread::yield_now();
+        };
+        handle.join().unwrap();
+        noted.lock().unwrap().insert(found);
+    });
+    assert_eq!((stats.failure, stats.not_covered), (None, vec![]));
+    assert_eq!(*seen.lock().unwrap(), BTreeSet::from([false, true]));
+}

@@ -5,8 +5,8 @@
 
 use selvedge::model::{Builder, Stats};
 use selvedge::sync::Arc;
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::{hint, thread};
 use std::cell::UnsafeCell;
 
@@ -214,5 +214,40 @@ fn a_look_that_fails_matters_whenever_its_value_is_written() {
             let stats = waiting(place, writes, false);
             assert_eq!((stats.failure, stats.not_covered), (None, vec![]), "{place} {writes:?}");
         }
+    }
+}
+
+/// Whether the n-th thread may find that it has waited for a lock, if it asks when so many have had it before.
+fn notices_when(n: usize, so_many: usize) -> bool {
+    #[inline(never)]
+    fn take(locked: &AtomicBool) -> bool {
+        !locked.swap(true, Acquire)
+    }
+    let stats = Builder::new().explore(move || {
+        let shared = Arc::new((AtomicBool::new(false), selvedge::cell::UnsafeCell::new(0)));
+        let handles = [0, 1, 2].map(|m| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let mut waited = false;
+                while !std::hint::black_box(take as fn(&AtomicBool) -> bool)(&shared.0) {
+                    *std::hint::black_box(&mut waited) = true;
+                    hint::spin_loop();
+                }
+                // SAFETY: whoever holds the lock is alone.
+                let before = shared.1.with_mut(|count| unsafe { std::mem::replace(&mut *count, *count + 1) });
+                shared.0.store(false, Release);
+                assert!((m, before) != (n, so_many) || !*std::hint::black_box(&mut waited), "it has waited");
+            })
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    stats.failure.is_some_and(|failure| failure.contains("it has waited"))
+}
+
+#[test]
+fn a_look_that_fails_may_make_a_difference_for_what_others_have_left_in_memory() {
+    // Whoever comes first has found the lock free.
+    for n in 0..3 {
+        assert_eq!([0, 1, 2, 3].map(|before| notices_when(n, before)), [false, true, true, false], "{n}");
     }
 }

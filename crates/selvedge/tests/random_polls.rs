@@ -62,25 +62,43 @@ impl Random {
     }
 }
 
-/// Looks until it finds something, or so many times at most.
-fn until(most: Option<usize>, hints: bool, mut look: impl FnMut() -> Option<usize>) -> usize {
-    if let Some(most) = most {
+/// How a loop looks again.
+#[derive(Clone, Copy, Debug)]
+enum Again {
+    /// So many times at most.
+    Most(usize),
+    /// It does not say that it waits.
+    Silently,
+    Hints,
+    /// It keeps what it has seen in memory that it allocates each time, until the next time.
+    Allocates,
+}
+
+/// Looks until it finds something.
+fn until(again: Again, mut look: impl FnMut() -> Option<usize>) -> usize {
+    if let Again::Most(most) = again {
         let found = (0..most).find_map(|_| look());
         assume(found.is_some());
         return found.unwrap();
     }
+    let mut last = None;
     loop {
-        if let Some(found) = look() {
+        let found = look();
+        if let Some(found) = found {
             return found;
         }
-        if hints {
+        if let Again::Allocates = again {
+            last = Some((Box::new(found), last.map(|(found, _): (Box<Option<usize>>, _)| found)));
+            std::hint::black_box(&last);
+        }
+        if !matches!(again, Again::Silently) {
             hint::spin_loop();
         }
     }
 }
 
 impl Statement {
-    fn run(self, shared: &Shared, most: Option<usize>, hints: bool, seen: &mut Vec<usize>) {
+    fn run(self, shared: &Shared, again: Again, seen: &mut Vec<usize>) {
         let raise = |value: &mut usize, to: usize| *value = to.max(*value);
         let at_least = |value: usize, least: usize| (value >= least).then_some(value);
         match self {
@@ -90,16 +108,16 @@ impl Statement {
             Statement::Load => seen.push(shared.atomic.load(Relaxed)),
             Statement::Read => seen.push(*shared.mutex.lock().unwrap()),
             Statement::Poll(least) => {
-                seen.push(until(most, hints, || at_least(*shared.mutex.lock().unwrap(), least)));
+                seen.push(until(again, || at_least(*shared.mutex.lock().unwrap(), least)));
             }
             Statement::PollShared(least) => {
-                seen.push(until(most, hints, || at_least(*shared.lock.read().unwrap(), least)));
+                seen.push(until(again, || at_least(*shared.lock.read().unwrap(), least)));
             }
-            Statement::PollEither(least) => seen.push(until(most, hints, || {
+            Statement::PollEither(least) => seen.push(until(again, || {
                 let atomic = shared.atomic.load(Acquire);
                 at_least(atomic.max(*shared.mutex.lock().unwrap()), least)
             })),
-            Statement::Exchange(to) => seen.push(until(most, hints, || {
+            Statement::Exchange(to) => seen.push(until(again, || {
                 let old = shared.atomic.load(Relaxed);
                 shared.atomic.compare_exchange_weak(old, to.max(old), AcqRel, Relaxed).ok()
             })),
@@ -109,7 +127,7 @@ impl Statement {
 }
 
 /// What the threads see in all executions that come to their end.
-fn outcomes(program: &[Vec<Statement>], engine: Engine, most: Option<usize>, hints: bool) -> BTreeSet<Vec<Vec<usize>>> {
+fn outcomes(program: &[Vec<Statement>], engine: Engine, again: Again) -> BTreeSet<Vec<Vec<usize>>> {
     let noted = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let (note, own) = (std::sync::Arc::clone(&noted), program.to_vec());
     let mut builder = Builder::new();
@@ -120,15 +138,15 @@ fn outcomes(program: &[Vec<Statement>], engine: Engine, most: Option<usize>, hin
             let (shared, statements) = (Arc::clone(&shared), statements.clone());
             thread::spawn(move || {
                 let mut seen = Vec::with_capacity(4);
-                statements.iter().for_each(|statement| statement.run(&shared, most, hints, &mut seen));
+                statements.iter().for_each(|statement| statement.run(&shared, again, &mut seen));
                 seen
             })
         };
         let handles: Vec<_> = own[1..].iter().map(spawn).collect();
         let mut seen = vec![Vec::with_capacity(4)];
-        own[0].iter().for_each(|statement| statement.run(&shared, most, hints, &mut seen[0]));
+        own[0].iter().for_each(|statement| statement.run(&shared, again, &mut seen[0]));
         for last in [Statement::Raise(LARGEST), Statement::RaiseLocked(LARGEST), Statement::RaiseShared(LARGEST)] {
-            last.run(&shared, most, hints, &mut seen[0]);
+            last.run(&shared, again, &mut seen[0]);
         }
         seen.extend(handles.into_iter().map(|handle| handle.join().unwrap()));
         note.lock().unwrap().insert(seen);
@@ -153,11 +171,11 @@ fn loops_that_poll_reach_all_that_can_be_reached() {
             program.push((0..1 + random.below(2)).map(|_| random.statement(tries)).collect());
         }
         for engine in [Engine::Graph, Engine::Trace] {
-            let expected = outcomes(&program, engine, Some(2), true);
-            for hints in [true, false] {
-                let found = outcomes(&program, engine, None, hints);
+            let expected = outcomes(&program, engine, Again::Most(2));
+            for again in [Again::Hints, Again::Silently, Again::Allocates] {
+                let found = outcomes(&program, engine, again);
                 let is_right = if tries { found.is_superset(&expected) } else { found == expected };
-                assert!(is_right, "{program:?} with {engine:?}, hints {hints}: {found:?}, not {expected:?}");
+                assert!(is_right, "{program:?} with {engine:?}, {again:?}: {found:?}, not {expected:?}");
             }
         }
     }

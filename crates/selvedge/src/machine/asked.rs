@@ -61,6 +61,13 @@ impl Machine for RustMachine {
                 self.check(thread, &op, Some(at))?;
             }
         }
+        if let (Op::Access(Access { spins: true, .. }), Some(at), None) = (op, at, &ahead) {
+            self.goes_on_after_look(thread, outcome, at)?;
+            if self.stale {
+                self.run_again()?;
+                self.check(thread, &op, Some(at))?;
+            }
+        }
         self.save(thread);
         self.steps.truncate(self.made);
         self.steps.push(Step { thread, op, outcome, now, at });
@@ -173,7 +180,11 @@ impl Machine for RustMachine {
     }
 
     fn spins(&self, thread: ThreadId) -> bool {
-        self.state(thread).spins.is_some_and(|it| !it.locks || !self.others_came_since(thread, it.steps))
+        self.state(thread).spins.is_some_and(|it| match it.repeats {
+            // While others may still go on, it waits for nothing in particular.
+            true => self.is_at_end() && !self.others_wrote_since(thread, it.steps),
+            false => !it.locks || !self.others_came_since(thread, it.steps),
+        })
     }
 
     fn iteration(&self, thread: ThreadId) -> Option<usize> {
@@ -209,6 +220,7 @@ impl Machine for RustMachine {
             self.states[step.thread.index()].op = step.op;
         }
         self.made = made;
+        self.ended = None;
         self.told.truncate(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
@@ -257,6 +269,7 @@ impl Machine for RustMachine {
 
     /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
     fn ends(&mut self) {
+        self.ended = Some(self.made);
         let waits = |shared: &Shared, state: &State| match state.op {
             Op::Access(access) if state.status == Status::Ready => {
                 shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)

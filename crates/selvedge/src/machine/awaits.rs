@@ -34,7 +34,7 @@
 //! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
 //! holds for it.
 
-use super::{RustMachine, apart, is_tried};
+use super::{RustMachine, apart};
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::script::Step;
@@ -118,7 +118,7 @@ impl Awaits {
     }
 
     /// Whether looks at a place may come back in another state.
-    fn may_differ(&self, at: At) -> bool {
+    pub(super) fn may_differ(&self, at: At) -> bool {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
@@ -275,10 +275,10 @@ impl RustMachine {
         let came = self.pool.resume(strand, value);
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
-                slot.spin.performed(&op, value, is_tried);
-                if !self.surroundings.are_there(others) {
-                    slot.spin.changed();
-                }
+                slot.performed(&op, value);
+            }
+            if slot.spin.watches() {
+                slot.has_made_step(thread, &self.surroundings, others);
             }
             self.ahead = Some(Ahead { made: self.made, thread, value, now, came });
             return Look::GoesOn;

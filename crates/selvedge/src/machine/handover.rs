@@ -13,6 +13,7 @@
 //! it back, so in this order locks are handed over as in the execution.
 
 use super::RustMachine;
+use crate::spin::is_quiet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, Op, Purpose, Status, ThreadId};
 
@@ -40,6 +41,26 @@ impl RustMachine {
                 true if had.contains(&addr) => return true,
                 false if !is_of_iteration => had.push(addr),
                 _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether somebody else has written since to what a thread has accessed in its newest steps.
+    pub(super) fn others_wrote_since(&self, thread: ThreadId, steps: u32) -> bool {
+        let mut written = Vec::new();
+        let mut left = steps;
+        for step in self.steps[..self.made].iter().rev() {
+            let accessed = if let Op::Access(Access { addr, .. }) = step.op { Some(addr) } else { None };
+            if step.thread != thread {
+                written.extend(accessed.filter(|_| !is_quiet(&step.op, step.outcome)));
+            } else if left == 0 {
+                break;
+            } else {
+                left -= 1;
+                if accessed.is_some_and(|addr| written.contains(&addr)) {
+                    return true;
+                }
             }
         }
         false

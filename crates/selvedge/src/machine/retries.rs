@@ -161,7 +161,7 @@ impl RustMachine {
         self.starts_again(thread)
     }
 
-    fn starts_again(&mut self, thread: ThreadId) -> Result<(), Stop> {
+    pub(super) fn starts_again(&mut self, thread: ThreadId) -> Result<(), Stop> {
         runtime::shared(|shared| shared.restart = true);
         self.states[thread.index()].status = Status::Stopped;
         Err(*runtime::starts_again())

@@ -23,6 +23,9 @@
 //! or one of them will be found to be in W later, and then they have to be tried out at once. If not, or if something ever does
 //! not hold, the exploration starts again, and at this place only looks that come back in the same state fail.
 //!
+//! When the thread then goes on in an execution, that is looked at once more, with what others have left in memory there: they
+//! need not be as far as they were when the value was asked about.
+//!
 //! What comes of it depends on nothing but the values and the situation that the thread is in (`situation.rs`), so it is
 //! looked at once for each of these: what others do elsewhere makes no difference.
 //!
@@ -45,7 +48,7 @@ use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::{FxHashMap, FxHasher};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId, main_thread};
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId, main_thread};
 use std::hash::{Hash, Hasher};
 
 /// More values and states are not looked at.
@@ -197,6 +200,27 @@ impl RustMachine {
         writes && self.returns.is_first(past) && self.returns.note(past, value, false).is_ok()
     }
 
+    /// A thread goes on after a look in an execution. When it was asked about the value, others may have been further than they
+    /// are now, or not as far, and have left something else in memory: looks that fail must make no difference with what
+    /// there is now.
+    pub(super) fn goes_on_after_look(&mut self, thread: ThreadId, value: Outcome, at: At) -> Result<(), Stop> {
+        let may_differ = runtime::shared(|shared| !shared.once && shared.awaits.may_differ(at));
+        let past = (self.told(thread), thread);
+        if !may_differ || self.returns.is_first(past) {
+            return Ok(());
+        }
+        let look = match self.look_otherwise(thread, value) {
+            // With what there is now it looks again.
+            Look::ComesBack => Look::Elsewhere,
+            look => look,
+        };
+        let restart = runtime::shared(|shared| {
+            shared.restart |= shared.awaits.looked(at, look);
+            shared.restart
+        });
+        if restart { self.starts_again(thread) } else { Ok(()) }
+    }
+
     /// Notes that a thread goes on where no look has come back yet: one may do so in another state later.
     pub(super) fn notes_going_on(&mut self, thread: ThreadId, value: Outcome) {
         let past = (self.told(thread), thread);
@@ -311,9 +335,12 @@ impl RustMachine {
     fn values_of(&self, addr: Addr) -> Vec<Outcome> {
         let first = self.tries.inits.get(&addr).copied();
         let written = self.steps[..self.made].iter().filter_map(|step| written(step, addr));
-        let mut values: Vec<Outcome> = written.chain(first).collect();
-        values.sort_unstable();
-        values.dedup();
+        let mut values = Vec::new();
+        for value in first.into_iter().chain(written) {
+            if let Err(n) = values.binary_search(&value) {
+                values.insert(n, value);
+            }
+        }
         values
     }
 

@@ -38,17 +38,34 @@ impl Surroundings {
 
     /// Whether all is as it was.
     pub fn are_there(&self, others: [&[Option<Slot>]; 2]) -> bool {
+        self.all_but_blocks_are_there(others)
+            && runtime::shared(|shared| shared.blocks.are_as_copied(&self.blocks, self.count))
+    }
+
+    /// The blocks that are not as they were, if all else is.
+    pub fn changed_blocks(&self, others: [&[Option<Slot>]; 2]) -> Option<Vec<usize>> {
+        let blocks = || runtime::shared(|shared| shared.blocks.changed_since(&self.blocks, self.count));
+        if self.all_but_blocks_are_there(others) { blocks() } else { None }
+    }
+
+    /// Whether a block was allocated since.
+    pub fn is_new(&self, n: usize) -> bool {
+        n >= self.count.0
+    }
+
+    /// The stacks of the others.
+    pub fn stacks(&self) -> &[u64] {
+        &self.stacks
+    }
+
+    fn all_but_blocks_are_there(&self, others: [&[Option<Slot>]; 2]) -> bool {
         let mut start = 0;
         let mut ends = self.ends.iter();
         let same_stacks = at_rest(others).all(|stack| {
             let Some(&end) = ends.next() else { return false };
             stack == &self.stacks[std::mem::replace(&mut start, end)..end]
         });
-        same_stacks
-            && ends.next().is_none()
-            && runtime::shared(|shared| {
-                shared.blocks.are_as_copied(&self.blocks, self.count) && shared.copies.fingerprint(Some) == self.copies
-            })
+        same_stacks && ends.next().is_none() && runtime::shared(|shared| shared.copies.fingerprint(Some)) == self.copies
     }
 }
 

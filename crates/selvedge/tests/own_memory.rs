@@ -1,0 +1,224 @@
+//! Loops that wait and allocate in every iteration: what they allocate for themselves does not tell states apart, unless it
+//! makes a difference (`src/machine/churn.rs`).
+
+// That a new box is made each time is what is looked at.
+#![allow(clippy::replace_box)]
+
+use selvedge::model::{Builder, Stats};
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{Acquire, Release};
+use selvedge::sync::{Arc, Mutex};
+use selvedge::thread;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
+    let mut builder = Builder::new();
+    builder.max_branches = 300;
+    builder.explore(f)
+}
+
+/// Another thread sets a flag, and the loop waits for it: what it returns, in all executions.
+fn waits_for_flag(wait: fn(&AtomicUsize) -> usize) -> (BTreeSet<usize>, Stats) {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let noted = std::sync::Arc::clone(&seen);
+    let stats = explore(move || {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&flag);
+        let handle = thread::spawn(move || other.store(1, Release));
+        let found = wait(&flag);
+        handle.join().unwrap();
+        noted.lock().unwrap().insert(found);
+    });
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    (seen, stats)
+}
+
+fn ends(most: u64, wait: fn(&AtomicUsize) -> usize) {
+    let (seen, stats) = waits_for_flag(wait);
+    assert_eq!(stats.failure, None);
+    assert!(stats.not_covered.is_empty(), "{:?}", stats.not_covered);
+    assert_eq!(seen, BTreeSet::from([1]));
+    assert!(stats.complete + stats.blocked <= most, "{stats:?}");
+}
+
+#[test]
+fn what_is_allocated_and_freed_in_every_look_makes_no_difference() {
+    ends(12, |flag| {
+        loop {
+            let seen: Vec<usize> = vec![flag.load(Acquire)];
+            if seen[0] == 1 {
+                return seen[0];
+            }
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn what_is_kept_until_the_next_look_makes_no_difference() {
+    ends(12, |flag| {
+        let mut last: Option<Box<usize>> = None;
+        loop {
+            let seen = Box::new(flag.load(Acquire));
+            if *seen == 1 {
+                return *seen;
+            }
+            drop(last.replace(seen));
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn a_structure_that_is_built_anew_makes_no_difference() {
+    ends(12, |flag| {
+        let mut all: Vec<Box<Vec<usize>>> = Vec::new();
+        loop {
+            all = vec![Box::new(vec![all.len()]), Box::new(vec![flag.load(Acquire)])];
+            if all[1][0] == 1 {
+                return all[1][0];
+            }
+            thread::yield_now();
+        }
+    });
+}
+
+/// The loop gives up in its third iteration, so it is found to have done so.
+fn gives_up(wait: fn(&AtomicUsize) -> usize) {
+    let (seen, stats) = waits_for_flag(wait);
+    assert_eq!(stats.failure, None);
+    assert_eq!(seen, BTreeSet::from([1, 3]));
+}
+
+#[test]
+fn a_loop_that_counts_in_new_memory_gives_up() {
+    gives_up(|flag| {
+        let mut count = Box::new(0);
+        loop {
+            if flag.load(Acquire) == 1 {
+                return 1;
+            }
+            count = Box::new(*count + 1);
+            if *count == 3 {
+                return 3;
+            }
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_counts_by_the_length_of_a_list_gives_up() {
+    struct Node(Option<Box<Node>>);
+    gives_up(|flag| {
+        let mut list = None;
+        loop {
+            if flag.load(Acquire) == 1 {
+                return 1;
+            }
+            list = Some(Box::new(Node(list.take())));
+            let third = list.as_ref().and_then(|node| node.0.as_ref()).and_then(|node| node.0.as_ref());
+            if third.is_some() {
+                return 3;
+            }
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_counts_in_a_thread_local_variable_gives_up() {
+    selvedge::thread_local! {
+        static COUNT: Cell<usize> = Cell::new(0);
+    }
+    gives_up(|flag| {
+        loop {
+            let seen = Box::new(flag.load(Acquire));
+            if *seen == 1 {
+                return 1;
+            }
+            if COUNT.with(|count| count.replace(count.get() + 1)) == 2 {
+                return 3;
+            }
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_turns_pointers_round_comes_back_after_two_iterations() {
+    ends(24, |flag| {
+        let mut pair = (Box::new(0), Box::new(1));
+        loop {
+            if flag.load(Acquire) == 1 {
+                return 1;
+            }
+            // Not alike: the first box is the other one in turn.
+            pair = (Box::new(*pair.1), Box::new(*pair.0));
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn what_others_see_is_not_the_loops_own() {
+    let stats = explore(|| {
+        let shared = Arc::new((AtomicUsize::new(0), Mutex::new(Box::new(0))));
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || {
+            let count = **other.1.lock().unwrap();
+            assert!(count < 3, "it has looked three times before");
+            other.0.store(1, Release);
+        });
+        while shared.0.load(Acquire) == 0 {
+            let mut count = shared.1.lock().unwrap();
+            *count = Box::new(**count + 1);
+            if **count == 4 {
+                break;
+            }
+            drop(count);
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+    });
+    assert!(stats.failure.is_some_and(|failure| failure.contains("three times before")));
+}
+
+#[test]
+fn what_the_stack_of_another_points_to_is_not_the_loops_own() {
+    let stats = explore(|| {
+        let flag = AtomicUsize::new(0);
+        let mut count = Box::new(std::sync::atomic::AtomicUsize::new(0));
+        thread::scope(|scope| {
+            let (flag, count) = (&flag, &mut count);
+            let handle = scope.spawn(move || {
+                while flag.load(Acquire) == 0 {
+                    // Its creator finds it when it has ended.
+                    **count = std::sync::atomic::AtomicUsize::new(count.load(Acquire) + 1);
+                    let _again = Box::new(0);
+                    thread::yield_now();
+                }
+            });
+            flag.store(1, Release);
+            handle.join().unwrap();
+        });
+        assert_ne!(count.load(Acquire), 3, "three looks in vain");
+    });
+    assert!(stats.failure.is_some_and(|failure| failure.contains("three looks in vain")));
+}
+
+#[test]
+fn a_wait_for_ever_that_allocates_is_a_livelock() {
+    let stats = explore(|| {
+        let flag = AtomicUsize::new(0);
+        loop {
+            let seen = Box::new(flag.load(Acquire));
+            if *seen == 1 {
+                break;
+            }
+            thread::yield_now();
+        }
+    });
+    assert!(stats.failure.is_some_and(|failure| failure.contains("livelock")));
+}
