@@ -12,8 +12,9 @@
 // An allocator.
 #![allow(unsafe_code)]
 
+use crate::number::Number;
 use crate::runtime;
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHashSet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -353,7 +354,7 @@ impl Blocks {
     }
 
     /// Adds to a hash what has changed since.
-    pub fn differences(&self, saved: &SavedBlocks, hasher: &mut FxHasher) {
+    pub fn differences(&self, saved: &SavedBlocks, hasher: &mut Number) {
         let mut rest = saved.contents.as_slice();
         hasher.write_usize(self.blocks.len());
         for (n, block) in self.blocks.iter().enumerate() {
@@ -432,7 +433,7 @@ impl Blocks {
 
     /// A number that is another one after something was written to the blocks that live, or one was allocated or freed.
     pub fn fingerprint(&self) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         for block in self.blocks.iter().filter(|block| !block.freed) {
             let (at, words) = (block.at, block.id.size / 8);
             hasher.write_usize(at);
@@ -483,8 +484,8 @@ impl Blocks {
     /// allocated since, whatever order that was done in. Words count as what they are `known_as`, if anything.
     pub fn changes(&self, since: &[Vec<u64>], known_as: impl Fn(u64) -> Option<u64>) -> u64 {
         let mut changes = 0u64;
-        let mut changed = |what: &dyn Fn(&mut FxHasher)| {
-            let mut hasher = FxHasher::default();
+        let mut changed = |what: &dyn Fn(&mut Number)| {
+            let mut hasher = Number::default();
             what(&mut hasher);
             changes = changes.wrapping_add(hasher.finish());
         };

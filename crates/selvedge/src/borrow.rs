@@ -15,9 +15,9 @@
 // What pointers point to is looked at.
 #![allow(unsafe_code)]
 
+use crate::number::Number;
 use crate::object::Word;
 use crate::runtime::{self, At, Yielded};
-use rustc_hash::FxHasher;
 use selvedge_ir::Order;
 use selvedge_machine::{AccessKind, Addr, Stop, ThreadId, Violation, ViolationKind};
 use std::hash::{Hash, Hasher};
@@ -63,7 +63,7 @@ impl Pointer {
 
     /// A number for what is there now.
     fn content(&self) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         for n in 0..self.size {
             let byte = std::ptr::with_exposed_provenance::<u8>(self.at + n);
             // SAFETY: the cell lives, or is in memory that is kept until the run ends; no other thread runs.
@@ -89,7 +89,7 @@ impl Borrows {
     }
 
     /// Adds to a hash which there are.
-    pub fn hash_into(&self, hasher: &mut FxHasher) {
+    pub fn hash_into(&self, hasher: &mut Number) {
         for Borrow { addr, thread, how, .. } in &self.0 {
             (addr, thread, *how == Use::Writes).hash(hasher);
         }

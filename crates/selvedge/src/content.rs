@@ -8,9 +8,10 @@
 // Bytes are copied.
 #![allow(unsafe_code)]
 
+use crate::number::Number;
 use crate::object::Word;
 use crate::runtime::{self, At};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::hash::Hasher;
@@ -77,7 +78,7 @@ impl Copies {
     /// A number for what is in all copies. Words count as what they are `known_as`, if anything.
     pub fn fingerprint(&self, known_as: impl Fn(u64) -> Option<u64>) -> u64 {
         self.0.iter().fold(0, |all, (original, &(copy, layout))| {
-            let mut hasher = FxHasher::default();
+            let mut hasher = Number::default();
             hasher.write_usize(*original);
             for at in (0..layout.size()).step_by(8) {
                 let word = (at..layout.size().min(at + 8)).rev().fold(0, |word, n| {

@@ -45,6 +45,7 @@ mod machine;
 mod macros;
 pub mod model;
 mod nondet;
+mod number;
 mod object;
 mod once;
 mod overflow;

@@ -24,6 +24,7 @@ pub(crate) mod snapshot;
 mod surroundings;
 
 use crate::coroutine::{Came, Pool, Strand};
+use crate::number::Number;
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
@@ -32,7 +33,7 @@ use crate::spin::{Iteration, Spin, Waits};
 use crate::update::Updates;
 use awaits::Ahead;
 use churn::Churn;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
     Access, Addr, Memory, Op, Outcome, Status, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
@@ -413,7 +414,7 @@ impl RustMachine {
 
     /// A number for all that has happened.
     fn past(&self) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         for step in &self.steps[..self.made] {
             hasher.write_usize(step.thread.index());
             hasher.write_u64(step.outcome);
@@ -454,7 +455,7 @@ fn apart(slots: &mut [Option<Slot>], thread: ThreadId) -> (&mut Option<Slot>, [&
 
 /// What the stacks of suspended threads look like.
 fn stacks(threads: [&[Option<Slot>]; 2]) -> u64 {
-    let mut hasher = FxHasher::default();
+    let mut hasher = Number::default();
     let stacks = threads.into_iter().flatten().flatten().map(|slot| slot.strand.at_rest());
     stacks.flatten().for_each(|&word| hasher.write_u64(word));
     hasher.finish()

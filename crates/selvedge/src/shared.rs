@@ -5,6 +5,7 @@ use crate::borrow::Borrows;
 use crate::content::Copies;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
+use crate::number::Number;
 use crate::object::Word;
 use crate::places::{Met, Place, Places, Was};
 use crate::retry::{Open, Retries, Standing};
@@ -15,7 +16,7 @@ use crate::spin::{Cycle, Iteration, Waits};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId};
 use std::any::Any;
@@ -483,16 +484,19 @@ impl Shared {
 
     /// A number for all that a thread may change before its next operation and that is not put back.
     fn rest(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        for PerThread { deferred, locals, .. } in &self.per_thread {
+        let mut hasher = Number::default();
+        for (thread, PerThread { deferred, locals, .. }) in self.per_thread.iter().enumerate() {
             let gone = locals.iter().filter(|(_, local)| matches!(local, Local::Gone)).count();
-            (deferred.len(), locals.len(), gone).hash(&mut hasher);
+            // It makes no difference from when on it is noted that there is nothing to note.
+            if deferred.len() + locals.len() > 0 {
+                (thread, deferred.len(), locals.len(), gone).hash(&mut hasher);
+            }
         }
         (self.unjoined, self.live.len(), self.next_live, self.lazies.len()).hash(&mut hasher);
         (self.bodies.len(), self.copies.len(), self.parks.len()).hash(&mut hasher);
         (self.words.len(), self.handed_over).hash(&mut hasher);
-        let of = |what: &dyn Fn(&mut FxHasher)| {
-            let mut hasher = FxHasher::default();
+        let of = |what: &dyn Fn(&mut Number)| {
+            let mut hasher = Number::default();
             what(&mut hasher);
             hasher.finish()
         };
@@ -524,7 +528,7 @@ impl Shared {
 
     /// A number for what a thread has changed since in memory, and in what objects are known by.
     pub fn differences(&self, saved: &SavedShared, thread: ThreadId) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         let same = |(n, new): &(usize, &Numbered)| saved.numbers.get(*n) == Some(*new);
         for (n, Numbered { seen, .. }) in self.numbers.iter().enumerate().skip_while(same) {
             (n, seen).hash(&mut hasher);
@@ -596,7 +600,7 @@ impl Shared {
         match self.places.place(word as usize, &self.blocks).0 {
             Place::Outside { .. } => word,
             known => {
-                let mut hasher = FxHasher::default();
+                let mut hasher = Number::default();
                 known.hash(&mut hasher);
                 hasher.finish()
             }
@@ -611,7 +615,7 @@ impl Shared {
     /// A number for what has changed in the memory of the model since it had these contents, and for what objects are known
     /// by. That an object was met is no change.
     pub fn changes(&self, since: &[Vec<u64>]) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         let known_as = |word| self.recognise(word).is_none().then(|| self.known_as(word));
         hasher.write_u64(self.blocks.changes(since, known_as));
         hasher.write_u64(self.copies.fingerprint(known_as));

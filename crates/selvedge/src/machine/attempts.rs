@@ -12,10 +12,11 @@ use super::past::Past;
 use super::retries::{Attempt, is_same_load};
 use super::snapshot::cannot_be_put_back;
 use crate::coroutine::Came;
+use crate::number::Number;
 use crate::retry::Then;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::script::Step;
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, ThreadId, truncate};
 use std::hash::{Hash, Hasher};
@@ -319,7 +320,7 @@ impl RustMachine {
                     let Some((place, found)) = choices.choose(&values) else { return Tried::Succeeds };
                     oldest = place;
                     if failed == fails && matches!(how, Fails::Before(_)) {
-                        let mut hasher = FxHasher::default();
+                        let mut hasher = Number::default();
                         (self.trace(thread, before), expected).hash(&mut hasher);
                         state = hasher.finish();
                     }
@@ -441,7 +442,7 @@ impl RustMachine {
             Came::To(_) => 2,
             Came::End => ENDED,
             Came::Panic(panic) => {
-                let mut hasher = FxHasher::default();
+                let mut hasher = Number::default();
                 panic.0.hash(&mut hasher);
                 hasher.finish()
             }
@@ -462,7 +463,7 @@ impl RustMachine {
             return Trace { stack, memory };
         }
         let engine = self.pool.engine(runtime::shared(|shared| shared.top));
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         let strand = self.slots[thread.index()].as_ref().map(|slot| &slot.strand);
         let strand = strand.filter(|strand| strand.pending().is_some());
         let image = strand.map_or_else(Vec::new, |strand| strand.image(strand.low(), &engine));

@@ -36,6 +36,7 @@
 
 use super::{RustMachine, apart};
 use crate::coroutine::Came;
+use crate::number::mix;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::script::Step;
 use crate::spin::is_quiet;
@@ -318,10 +319,6 @@ impl RustMachine {
         }
         0
     }
-}
-
-fn mix(before: u64, word: u64) -> u64 {
-    (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// How many objects and blocks the present run has made: they are known by such numbers.

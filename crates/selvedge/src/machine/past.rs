@@ -6,8 +6,8 @@
 
 use super::RustMachine;
 use super::retries::Attempt;
+use crate::number::{Number, mix};
 use crate::script::Step;
-use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, Addr, Op, ThreadId, truncate};
 use std::hash::{Hash, Hasher};
@@ -29,10 +29,6 @@ pub(super) struct Past {
     /// The word of the exchange, and whether it is known in which order it was written.
     word: Addr,
     ordered: bool,
-}
-
-fn mix(before: u64, word: u64) -> u64 {
-    (before.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// What a step has written to a word, if it has.
@@ -210,7 +206,7 @@ impl Past {
 
     /// A number for all that attempts which could have failed depend on, but for words that only they load.
     fn key(&self, attempt: &Attempt) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         std::ptr::from_ref(attempt.at).hash(&mut hasher);
         hasher.write_usize(attempt.thread.index());
         (self.told, attempt.leaves).hash(&mut hasher);

@@ -43,10 +43,11 @@ use super::awaits::Look;
 use super::past::written;
 use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
+use crate::number::Number;
 use crate::runtime::{self, At, Yielded};
 use crate::script::Step;
 use crate::spin::is_quiet;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId, main_thread};
 use std::hash::{Hash, Hasher};
@@ -266,7 +267,7 @@ impl RustMachine {
         let Op::Access(Access { addr, .. }) = self.states[past.1.index()].op else { return 0 };
         let there = self.values_of(addr);
         let told = self.returns.values.get(&past).map(|values| values.there(&there, value)).unwrap_or_default();
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         (past, value, &told).hash(&mut hasher);
         hasher.write_u64(self.situation(past.1, told.into_iter().flatten().chain([value])));
         hasher.finish()

@@ -11,10 +11,10 @@
 
 use super::RustMachine;
 use crate::blocks::BlockId;
+use crate::number::Number;
 use crate::runtime;
 use crate::shared::{Local, PerThread, Shared};
 use crate::virtual_address::{ADDRESS, may_be_pointer};
-use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Outcome, ThreadId};
 use std::hash::{Hash, Hasher};
@@ -51,11 +51,11 @@ impl<'a> Search<'a> {
 
     /// Sees a word, and adds what it is known as.
     #[inline]
-    fn see(&mut self, word: u64, hasher: &mut FxHasher) {
+    fn see(&mut self, word: u64, hasher: &mut Number) {
         if may_be_pointer(word) { self.see_pointer(word, hasher) } else { hasher.write_u64(word) }
     }
 
-    fn see_pointer(&mut self, word: u64, hasher: &mut FxHasher) {
+    fn see_pointer(&mut self, word: u64, hasher: &mut Number) {
         let at = (word & ADDRESS) as usize;
         let tagged = word & !ADDRESS != 0;
         if self.blocks.contains(&at)
@@ -96,7 +96,7 @@ impl<'a> Search<'a> {
     fn look_into<'s>(&mut self, stack_of: impl Fn(usize) -> &'s [u64], engine: &Range<usize>) -> u64 {
         let mut all = 0u64;
         loop {
-            let mut hasher = FxHasher::default();
+            let mut hasher = Number::default();
             if let Some(n) = self.open.pop() {
                 let (block, bytes) = self.shared.blocks.nth(n);
                 add_block(&mut hasher, &block.id, usize::from(block.freed));
@@ -116,7 +116,7 @@ impl<'a> Search<'a> {
 }
 
 #[inline]
-fn add_block(hasher: &mut FxHasher, id: &BlockId, offset: usize) {
+fn add_block(hasher: &mut Number, id: &BlockId, offset: usize) {
     let (thread, nth) = id.owner();
     hasher.write_u64((thread.index() as u64) << 32 | u64::from(nth));
     hasher.write_usize(id.size << 6 | id.align.trailing_zeros() as usize);
@@ -135,10 +135,10 @@ impl RustMachine {
                 limit..base
             });
             let mut search = Search::new(shared, own);
-            let mut hasher = FxHasher::default();
+            let mut hasher = Number::default();
             told.for_each(|value| search.see(shared.real_of(value), &mut hasher));
             search.find_thread(thread);
-            let mut roots = FxHasher::default();
+            let mut roots = Number::default();
             shared.copies.words().into_iter().for_each(|word| search.see(word, &mut roots));
             hasher.write_u64(shared.copies.fingerprint(|word| Some(shared.known_as(word))));
             let lazies = shared.lazies.iter().map(|(_, lazy)| lazy);

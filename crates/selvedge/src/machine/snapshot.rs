@@ -18,9 +18,9 @@
 
 use super::RustMachine;
 use crate::coroutine::{Came, SavedStrand};
+use crate::number::Number;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::shared::SavedShared;
-use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Op, Outcome, ThreadId};
 use std::hash::{Hash, Hasher};
@@ -104,7 +104,7 @@ impl RustMachine {
 
     /// Numbers for what a thread has changed since a snapshot: on stacks, and elsewhere.
     pub(super) fn differences(&self, snapshot: &Snapshot) -> (u64, u64) {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         let thread = snapshot.of.map_or(0, |(thread, _)| thread.index());
         let engine = self.pool.engine(runtime::shared(|shared| shared.top));
         let strand = self.slots.get(thread).and_then(Option::as_ref).map(|slot| &slot.strand);

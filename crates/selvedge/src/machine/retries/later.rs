@@ -20,10 +20,10 @@
 
 use super::{Attempt, RustMachine};
 use crate::machine::past::{self, Past, Written};
+use crate::number::Number;
 use crate::retry::Exchange;
 use crate::runtime::{self, At};
 use crate::virtual_address::may_be_virtual;
-use rustc_hash::FxHasher;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Status, Stop, ThreadId};
 use std::hash::{Hash, Hasher};
@@ -121,7 +121,7 @@ impl RustMachine {
     /// A number for all that attempts which could have failed before this one depend on. Which words they load depends on
     /// what they have found, and so on the rest of these: it is known after they were tried out, and more may be found later.
     pub(super) fn key(&self, attempt: &Attempt, past: &Past) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = Number::default();
         hasher.write_u64(past.number);
         for &addr in self.tries.elsewhere.get(&past.number).into_iter().flatten() {
             (addr, self.written_elsewhere(attempt, past, addr)).hash(&mut hasher);
