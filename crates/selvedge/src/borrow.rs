@@ -6,7 +6,8 @@
 //!
 //! A pointer that a guard keeps lives a bit longer than is meant: the guard's destructor gives a lock back, and only then its
 //! fields are dropped. Nobody uses the pointer any more by then. So if one operation only has been performed since the pointer
-//! was made or used, its end is no access, unless what it points to is no longer what it was at that operation.
+//! was made or used, its end is no access, unless what it points to is no longer what it was at that operation. That it is
+//! used all the same, to read or to write what the cell points to, cannot be seen; the verdict says so.
 //!
 //! A write that overlaps with another access to the same cell is an error, also if it is the same thread, and also if the two
 //! are ordered in both directions (one thread hands the cell to another one in the middle of its own access): both have a
@@ -108,10 +109,13 @@ impl Borrows {
         other
     }
 
-    /// The newest such access ends.
+    /// The newest such access ends: of the thread, or of another one that has handed its pointer over. Of what is done with
+    /// that since, nothing is known.
     fn end(&mut self, addr: Addr, thread: ThreadId, how: Use) -> Option<Borrow> {
-        let found = self.0.iter().rposition(|old| (old.addr, old.thread, old.how) == (addr, thread, how))?;
-        Some(self.0.remove(found))
+        let own = self.0.iter().rposition(|old| (old.addr, old.thread, old.how) == (addr, thread, how));
+        let found = own.or_else(|| self.0.iter().rposition(|old| (old.addr, old.how) == (addr, how)))?;
+        let ended = self.0.remove(found);
+        Some(Borrow { pointer: ended.pointer.filter(|_| own.is_some()), ..ended })
     }
 
     /// The pointers of a thread, to one cell or to all.
@@ -189,7 +193,9 @@ pub(crate) fn end(word: &Word, how: Use, place: usize) {
         let borrow = shared.borrows.end(addr, thread, how).filter(|borrow| borrow.since != now)?;
         // Who frees a cell during an access does not use the pointer after that.
         let freed = shared.blocks.is_freed(place);
-        (!freed && borrow.pointer.is_none_or(|pointer| pointer.may_have_been_used())).then_some(borrow)
+        let is_used = borrow.pointer.is_none_or(|pointer| pointer.may_have_been_used());
+        shared.left_out.pointers |= !freed && !is_used;
+        (!freed && is_used).then_some(borrow)
     });
     // After a panic nothing is done with the pointer any more.
     if let Some(borrow) = ended.filter(|_| !std::thread::panicking()) {

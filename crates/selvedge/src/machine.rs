@@ -294,12 +294,15 @@ impl RustMachine {
     fn go_round(&mut self, thread: ThreadId, mut came: Came, mut is_step: bool, mut watches: bool) -> Came {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
+        // How many objects it had met when it last came round.
+        let mut met = 0;
         loop {
             if watches {
                 slot.has_made_step(thread, &self.surroundings, others);
             }
             let Came::To(Yielded::Yields { low, .. }) = came else { break };
-            if runtime::shared(|shared| !shared.met.is_empty()) {
+            let now = runtime::shared(|shared| shared.met.len());
+            if std::mem::replace(&mut met, now) != now {
                 slot.changed();
             }
             let allocate = runtime::shared(|shared| shared.waits.allocate);

@@ -143,6 +143,13 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
              model is set to"
         ));
     }
+    if left_out.pointers {
+        stats.not_covered.push(
+            "races of what is done through a pointer to a cell between the last operation before it is dropped and that: guards \
+             give a lock back and drop their fields then, so it is taken not to be used any more, unless the cell has changed"
+                .to_owned(),
+        );
+    }
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }

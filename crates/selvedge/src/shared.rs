@@ -111,6 +111,8 @@ pub(crate) struct LeftOut {
     pub choices: bool,
     /// Messages without room for them that are sent only if a receiver waits.
     pub rendezvous: bool,
+    /// What is done through a pointer after the last operation before it is dropped (`borrow.rs`).
+    pub pointers: bool,
 }
 
 /// What operations and the machine share.

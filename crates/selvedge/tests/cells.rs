@@ -95,7 +95,44 @@ fn a_pointer_that_a_guard_drops_after_it_has_given_a_lock_back_is_none() {
         unsafe { *guard.1.deref() = 1 };
     });
     assert_eq!(stats.failure, None);
+    assert!(stats.not_covered.iter().any(|what| what.contains("guards give a lock back")), "{:?}", stats.not_covered);
 }
+
+/// Hands a pointer to another thread.
+struct Handed(selvedge::cell::MutPtr<i32>);
+// SAFETY: the cell lives, and threads take turns.
+unsafe impl Send for Handed {}
+
+#[test]
+fn a_pointer_may_be_dropped_by_another_thread() {
+    let stats = Builder::new().explore(|| {
+        let cell = Arc::new(Held(UnsafeCell::new(0)));
+        let other = Arc::clone(&cell);
+        let handed = thread::spawn(move || Handed(other.0.get_mut())).join().unwrap();
+        drop(handed);
+        cell.0.with_mut(|_| ());
+    });
+    assert_eq!(stats.failure, None);
+    // It is used until then.
+    let stats = Builder::new().explore(|| {
+        let cell = Arc::new(Held(UnsafeCell::new(0)));
+        let other = Arc::clone(&cell);
+        let handed = thread::spawn(move || Handed(other.0.get_mut())).join().unwrap();
+        let dropper = thread::spawn(move || {
+            let Handed(pointer) = { handed };
+            drop(pointer);
+        });
+        cell.0.with(|_| ());
+        dropper.join().unwrap();
+    });
+    races(&stats);
+}
+
+struct Held(UnsafeCell<i32>);
+// SAFETY: what is accessed at the same time is reported.
+unsafe impl Sync for Held {}
+// SAFETY: the same.
+unsafe impl Send for Held {}
 
 #[test]
 fn a_pointer_that_lives_over_more_than_that_is_a_race() {

@@ -334,7 +334,8 @@ impl RustMachine {
 
     /// The values that a word has had in this run.
     fn values_of(&self, addr: Addr) -> Vec<Outcome> {
-        let first = self.tries.inits.get(&addr).copied();
+        // Words of channels and of the ends of threads are not met: they are zero at first.
+        let first = Some(self.tries.inits.get(&addr).copied().unwrap_or_default());
         let written = self.steps[..self.made].iter().filter_map(|step| written(step, addr));
         let mut values = Vec::new();
         for value in first.into_iter().chain(written) {

@@ -1,0 +1,113 @@
+//! What can be seen of a lock, a channel or a thread from outside: others may see it late, and loops may wait for it.
+
+use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+use selvedge::sync::{Arc, Mutex, RwLock, mpsc};
+use selvedge::thread;
+use std::collections::BTreeSet;
+
+type Noted = std::sync::Arc<std::sync::Mutex<BTreeSet<usize>>>;
+
+/// Explores a model with both engines; what it has noted, and what was explored with graphs.
+fn explored(body: fn() -> usize) -> (BTreeSet<usize>, Stats) {
+    let explore = |engine| {
+        let mut builder = Builder::new();
+        (builder.engine, builder.panics_end_threads) = (engine, true);
+        if engine == Engine::Trace {
+            builder.memory_model = MemoryModel::Sc;
+        }
+        let noted = Noted::default();
+        let inner = noted.clone();
+        let stats = builder.explore(move || {
+            let seen = body();
+            if !selvedge::model::is_tried_out() {
+                inner.lock().unwrap().insert(seen);
+            }
+        });
+        let noted = noted.lock().unwrap().clone();
+        (noted, stats)
+    };
+    let (graph, trace) = (explore(Engine::Graph), explore(Engine::Trace));
+    assert_eq!(graph.0, trace.0, "{:?} {:?}", graph.1, trace.1);
+    graph
+}
+
+#[test]
+fn a_loop_that_polls_a_channel_may_look_in_vain() {
+    let (noted, stats) = explored(|| {
+        let (sender, receiver) = mpsc::channel();
+        let handle = thread::spawn(move || sender.send(1).unwrap());
+        let mut in_vain = 0;
+        while receiver.try_recv().is_err() {
+            in_vain = 1;
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+        in_vain
+    });
+    assert_eq!((stats.failure, noted), (None, BTreeSet::from([0, 1])));
+}
+
+#[test]
+fn a_loop_that_waits_for_the_end_of_a_thread_may_look_in_vain() {
+    let (noted, stats) = explored(|| {
+        let handle = thread::spawn(|| ());
+        let mut in_vain = 0;
+        while !handle.is_finished() {
+            in_vain = 1;
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+        in_vain
+    });
+    assert_eq!((stats.failure, noted), (None, BTreeSet::from([0, 1])));
+}
+
+#[test]
+fn whether_a_lock_is_poisoned_may_be_seen_late() {
+    let (noted, stats) = explored(|| {
+        let (mutex, lock) = (Arc::new(Mutex::new(0)), Arc::new(RwLock::new(0)));
+        let others = (Arc::clone(&mutex), Arc::clone(&lock));
+        let handle = thread::spawn(move || {
+            let _guards = (others.0.lock().unwrap(), others.1.write().unwrap());
+            panic!("with both");
+        });
+        let seen = usize::from(mutex.is_poisoned()) + 2 * usize::from(lock.is_poisoned());
+        handle.join().unwrap_err();
+        assert!(mutex.is_poisoned() && lock.is_poisoned());
+        assert!(mutex.lock().is_err() && lock.read().is_err());
+        mutex.clear_poison();
+        lock.clear_poison();
+        assert!(!mutex.is_poisoned() && !lock.is_poisoned() && mutex.lock().is_ok() && lock.read().is_ok());
+        seen
+    });
+    assert_eq!((stats.failure, noted), (None, BTreeSet::from([0, 1, 2, 3])));
+}
+
+#[test]
+fn a_loop_may_wait_for_a_lock_to_be_poisoned() {
+    let (noted, stats) = explored(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let handle = thread::spawn(move || {
+            let _guard = other.lock().unwrap();
+            panic!("with the lock");
+        });
+        while !lock.is_poisoned() {
+            thread::yield_now();
+        }
+        handle.join().unwrap_err();
+        0
+    });
+    assert_eq!((stats.failure, noted), (None, BTreeSet::from([0])));
+}
+
+#[test]
+fn a_loop_that_waits_for_a_lock_that_nobody_poisons_never_ends() {
+    let stats = Builder::new().explore(|| {
+        let lock = Mutex::new(0);
+        while !lock.is_poisoned() {
+            thread::yield_now();
+        }
+    });
+    assert!(stats.failure.is_some_and(|failure| failure.contains("livelock")));
+}
