@@ -111,3 +111,30 @@ fn a_loop_that_waits_for_a_lock_that_nobody_poisons_never_ends() {
     });
     assert!(stats.failure.is_some_and(|failure| failure.contains("livelock")));
 }
+
+selvedge::lazy_static! {
+    static ref LAZY: selvedge::sync::atomic::AtomicUsize = selvedge::sync::atomic::AtomicUsize::new(0);
+}
+
+#[test]
+fn a_loop_may_look_at_what_is_initialised_once() {
+    use selvedge::sync::OnceLock;
+    use selvedge::sync::atomic::AtomicUsize;
+    use selvedge::sync::atomic::Ordering::{Acquire, Release};
+    let (noted, stats) = explored(|| {
+        let handle = thread::spawn(|| LAZY.store(1, Release));
+        while LAZY.load(Acquire) == 0 {
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+        let once = Arc::new(OnceLock::new());
+        let other = Arc::clone(&once);
+        let handle = thread::spawn(move || other.get_or_init(|| AtomicUsize::new(1)).store(2, Release));
+        while once.get_or_init(|| AtomicUsize::new(1)).load(Acquire) == 1 {
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+        0
+    });
+    assert_eq!((stats.failure, noted), (None, BTreeSet::from([0])));
+}
