@@ -138,3 +138,31 @@ fn a_loop_may_look_at_what_is_initialised_once() {
     });
     assert_eq!((stats.failure, noted), (None, BTreeSet::from([0])));
 }
+
+/// The one could see what the other writes, if both go on for long enough: it is only not known.
+#[test]
+fn loops_that_could_see_each_other_are_no_livelock() {
+    use selvedge::sync::atomic::AtomicUsize;
+    use selvedge::sync::atomic::Ordering::SeqCst;
+    let stats = Builder::new().explore(|| {
+        let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
+        let other = Arc::clone(&words);
+        let handle = thread::spawn(move || {
+            while other[0].load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            other[1].store(1, SeqCst);
+        });
+        loop {
+            words[0].store(1, SeqCst);
+            words[0].store(0, SeqCst);
+            if words[1].load(SeqCst) == 1 {
+                break;
+            }
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+    });
+    assert_eq!(stats.failure, None);
+    assert!(stats.not_covered.iter().any(|what| what.contains("writes the same each time")), "{:?}", stats.not_covered);
+}

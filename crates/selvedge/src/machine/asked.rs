@@ -187,7 +187,9 @@ impl Machine for RustMachine {
     fn spins(&self, thread: ThreadId) -> bool {
         self.state(thread).spins.is_some_and(|it| match it.repeats {
             // While others may still go on, it waits for nothing in particular.
-            true => self.is_at_end() && !self.others_wrote_since(thread, it.steps),
+            true => {
+                self.is_at_end() && !self.others_wrote_since(thread, it.steps) && !self.others_look_at(thread, it.steps)
+            }
             false => !it.locks || !self.others_came_since(thread, it.steps),
         })
     }

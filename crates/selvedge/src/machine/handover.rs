@@ -13,9 +13,10 @@
 //! it back, so in this order locks are handed over as in the execution.
 
 use super::RustMachine;
+use crate::script::Step;
 use crate::spin::is_quiet;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, Op, Purpose, Status, ThreadId};
+use selvedge_machine::{Access, Addr, Op, Purpose, Status, ThreadId};
 
 impl RustMachine {
     /// Whether somebody who may have changed something has had a lock since a thread has had it in its newest steps.
@@ -64,5 +65,21 @@ impl RustMachine {
             }
         }
         false
+    }
+
+    /// Whether somebody else waits who looks at what a thread writes in its newest steps: he could see something else than he
+    /// has seen when they are made once more.
+    pub(super) fn others_look_at(&self, thread: ThreadId, steps: u32) -> bool {
+        let accessed = |step: &Step| if let Op::Access(Access { addr, .. }) = step.op { Some(addr) } else { None };
+        let made = || self.steps[..self.made].iter().rev();
+        let own = made().filter(|step| step.thread == thread).take(steps as usize);
+        let written: Vec<Addr> = own.filter(|step| !is_quiet(&step.op, step.outcome)).filter_map(accessed).collect();
+        let others = self.states.iter().enumerate().filter(|(n, _)| *n != thread.index());
+        others.filter(|(_, state)| matches!(state.status, Status::Ready | Status::AssumeBlocked)).any(|(n, state)| {
+            let looks = state.spins.map_or(1, |iteration| iteration.steps) as usize;
+            let pending = if let Op::Access(Access { addr, .. }) = state.op { Some(addr) } else { None };
+            let looked = made().filter(|step| step.thread.index() == n).take(looks).filter_map(accessed);
+            looked.chain(pending).any(|addr| written.contains(&addr))
+        })
     }
 }
