@@ -135,6 +135,8 @@ pub(crate) struct RustMachine {
 
 /// More is not kept of what was tried out.
 const TRIED: usize = 1 << 16;
+/// So often a thread comes round without an operation.
+const MOST_ROUNDS: u32 = 10_000;
 
 /// What a machine leaves for the next one, so that nothing has to be allocated again.
 #[derive(Default)]
@@ -294,16 +296,25 @@ impl RustMachine {
     fn go_round(&mut self, thread: ThreadId, mut came: Came, mut is_step: bool, mut watches: bool) -> Came {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
-        // How many objects it had met when it last came round.
-        let mut met = 0;
+        // What it had met, and asked, when it last came round without an operation.
+        let (mut seen, mut rounds) = ((0, 0), 0);
         loop {
             if watches {
                 slot.has_made_step(thread, &self.surroundings, others);
             }
-            let Came::To(Yielded::Yields { low, .. }) = came else { break };
-            let now = runtime::shared(|shared| shared.met.len());
-            if std::mem::replace(&mut met, now) != now {
+            let Came::To(Yielded::Yields { low, at: here }) = came else { break };
+            let now = runtime::shared(|shared| (shared.met.len(), shared.asked));
+            if std::mem::replace(&mut seen, now) != now {
                 slot.changed();
+            }
+            rounds += 1;
+            if rounds > MOST_ROUNDS {
+                let feature = "a loop that waits for others without an operation of the model, and looks at something each time \
+                               (`is_poisoned`, for instance): what it waits for is never seen to come";
+                let place = runtime::span(here);
+                let why = Stop::Unsupported(Box::new(Unsupported { feature: feature.to_owned(), place }));
+                came = Came::To(Yielded::Stop(Box::new(why)));
+                break;
             }
             let allocate = runtime::shared(|shared| shared.waits.allocate);
             let size = slot.strand.depth(low);

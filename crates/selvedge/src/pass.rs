@@ -150,6 +150,9 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
                 .to_owned(),
         );
     }
+    if left_out.poison {
+        stats.not_covered.push("what else `is_poisoned` could see of threads that run at the same time".to_owned());
+    }
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }

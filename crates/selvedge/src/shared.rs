@@ -113,6 +113,8 @@ pub(crate) struct LeftOut {
     pub rendezvous: bool,
     /// What is done through a pointer after the last operation before it is dropped (`borrow.rs`).
     pub pointers: bool,
+    /// What `is_poisoned` could see of others.
+    pub poison: bool,
 }
 
 /// What operations and the machine share.
@@ -121,6 +123,8 @@ pub(crate) struct Shared {
     pub run: u64,
     pub config: Config,
     pub left_out: LeftOut,
+    /// How often somebody has looked at something from outside without an operation.
+    pub asked: u64,
     /// Places at which something may fail or end for no reason, by the addresses of their descriptions.
     pub without_reason: FxHashMap<usize, (&'static str, At)>,
     /// What its threads have done.
@@ -251,6 +255,7 @@ impl Shared {
             run: 0,
             config: Config::default(),
             left_out: LeftOut::default(),
+            asked: 0,
             without_reason: FxHashMap::default(),
             per_thread: Vec::new(),
             met: Vec::new(),

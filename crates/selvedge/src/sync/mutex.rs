@@ -17,8 +17,6 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 /// Stands in for `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
     word: Word,
-    /// Whether somebody has panicked, for those who do not hold it.
-    poison: Word,
     content: Content<Guarded<T>>,
 }
 
@@ -47,8 +45,7 @@ impl<T> Mutex<T> {
     /// A mutex that nobody holds.
     #[track_caller]
     pub const fn new(data: T) -> Mutex<T> {
-        let poison = Word::new("poison flag of a Mutex", 1, 0);
-        Mutex { word: Word::new("Mutex", 8, 0), poison, content: Content::new(Guarded::new(data)) }
+        Mutex { word: Word::new("Mutex", 8, 0), content: Content::new(Guarded::new(data)) }
     }
 
     /// What it protects.
@@ -82,10 +79,13 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Whether somebody has panicked while he held it.
+    /// Whether somebody has panicked while he held it. This is no operation of the model: of others who still run it shows what
+    /// they happen to have done, and not all that could be; `lock` tells the same.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        self.poison.access(Order::Relaxed, AccessKind::Load, Location::caller()) != 0
+        super::poison::is_looked_at();
+        // SAFETY: the flag is in a cell that is never borrowed.
+        unsafe { (*self.content.get(&self.word, true, Location::caller())).is_poisoned() }
     }
 
     /// Forgets that somebody has panicked while he held it.
@@ -93,7 +93,6 @@ impl<T: ?Sized> Mutex<T> {
     pub fn clear_poison(&self) {
         // SAFETY: the flag is in a cell that is never borrowed.
         unsafe { (*self.content.get(&self.word, true, Location::caller())).set_poisoned(false) };
-        self.poison.access(Order::Relaxed, AccessKind::Store { value: 0 }, Location::caller());
     }
 
     /// What it protects.
@@ -124,7 +123,6 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         if !self.panicked && std::thread::panicking() {
             // SAFETY: the flag is in a cell that is never borrowed.
             unsafe { (*self.content).set_poisoned(true) };
-            self.mutex.poison.access(Order::Relaxed, AccessKind::Store { value: 1 }, self.at);
         }
         self.mutex.word.synchronise(Order::Release, AccessKind::Store { value: 0 }, None, Purpose::Unlock, self.at);
     }

@@ -1,5 +1,6 @@
 //! Poisoning: what a lock protects may be broken if somebody has panicked while he held it.
 
+use crate::runtime;
 use std::cell::Cell;
 use std::sync::{LockResult, PoisonError};
 
@@ -32,4 +33,16 @@ impl<T: ?Sized> Guarded<T> {
 /// A result that is an error if what is behind it is poisoned.
 pub(super) fn poisoned<G>(is_poisoned: bool, guard: G) -> LockResult<G> {
     if is_poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }
+}
+
+/// Somebody looks at a lock from outside. That is no operation, so what he could see of what others are about to do is not
+/// explored; the verdict says so.
+pub(super) fn is_looked_at() {
+    if runtime::current().is_some() {
+        let alone = runtime::alone();
+        runtime::shared(|shared| {
+            shared.asked += 1;
+            shared.left_out.poison |= !alone;
+        });
+    }
 }

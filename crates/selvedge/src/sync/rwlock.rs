@@ -17,8 +17,6 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 /// Stands in for `std::sync::RwLock`.
 pub struct RwLock<T: ?Sized> {
     word: Word,
-    /// Whether somebody has panicked, for those who do not hold it.
-    poison: Word,
     content: Content<Guarded<T>>,
 }
 
@@ -57,8 +55,7 @@ impl<T> RwLock<T> {
     /// A lock that nobody holds.
     #[track_caller]
     pub const fn new(data: T) -> RwLock<T> {
-        let poison = Word::new("poison flag of a RwLock", 1, 0);
-        RwLock { word: Word::new("RwLock", 8, 0), poison, content: Content::new(Guarded::new(data)) }
+        RwLock { word: Word::new("RwLock", 8, 0), content: Content::new(Guarded::new(data)) }
     }
 
     /// What it protects.
@@ -122,7 +119,9 @@ impl<T: ?Sized> RwLock<T> {
     /// Whether somebody has panicked while he wrote.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        self.poison.access(Order::Relaxed, AccessKind::Load, Location::caller()) != 0
+        super::poison::is_looked_at();
+        // SAFETY: the flag is in a cell that is never borrowed.
+        unsafe { (*self.content.get(&self.word, true, Location::caller())).is_poisoned() }
     }
 
     /// Forgets that somebody has panicked while he wrote.
@@ -130,7 +129,6 @@ impl<T: ?Sized> RwLock<T> {
     pub fn clear_poison(&self) {
         // SAFETY: the flag is in a cell that is never borrowed.
         unsafe { (*self.content.get(&self.word, true, Location::caller())).set_poisoned(false) };
-        self.poison.access(Order::Relaxed, AccessKind::Store { value: 0 }, Location::caller());
     }
 
     /// What it protects.
@@ -180,7 +178,6 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         if !self.panicked && std::thread::panicking() {
             // SAFETY: the flag is in a cell that is never borrowed.
             unsafe { (*self.content).set_poisoned(true) };
-            self.lock.poison.access(Order::Relaxed, AccessKind::Store { value: 1 }, self.at);
         }
         self.lock.word.synchronise(Order::Release, AccessKind::Store { value: 0 }, None, Purpose::Unlock, self.at);
     }
