@@ -40,6 +40,8 @@ mod content;
 mod coroutine;
 pub mod future;
 pub mod hint;
+#[cfg(test)]
+mod interrupted;
 pub mod lazy_static;
 mod machine;
 mod macros;

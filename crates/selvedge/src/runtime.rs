@@ -7,20 +7,25 @@
 // The yielder of the running coroutine is reached through a pointer.
 #![allow(unsafe_code)]
 
-use crate::blocks::{self, quiet};
+use crate::blocks;
 use crate::overflow;
 use crate::retry::Standing;
 use crate::shared::{Config, Deferred, PerThread, Repeat, Shared};
 use crate::spin::Waits;
-use crate::update::Updates;
 use corosensei::Yielder;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{
-    Access, AccessKind, Addr, Op, Outcome, SourceSpan, Stop, ThreadId, Unsupported, Violation, ViolationKind,
-    main_thread,
-};
+use selvedge_machine::{Addr, Op, Outcome, SourceSpan, Stop, ThreadId, ViolationKind, main_thread};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
+
+mod panicking;
+mod stopping;
+
+use panicking::{aside, count_aside, install_hook};
+pub(crate) use panicking::{take_aside, take_panic};
+pub(crate) use stopping::{
+    block, fail, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one, violation,
+};
 
 /// Where an operation stands in the source.
 pub(crate) type At = &'static Location<'static>;
@@ -411,76 +416,6 @@ pub(crate) fn take_updating() -> bool {
     UPDATING.replace(false)
 }
 
-/// Ends the exploration, which then starts again with what is known by now.
-pub(crate) fn starts_again() -> Box<Stop> {
-    let feature = "the exploration starts again".to_owned();
-    Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: SourceSpan::default() })))
-}
-
-/// A function that `fetch_update` has called performs operations: the exploration has to start again.
-pub(crate) fn updates_one_by_one() -> Box<Stop> {
-    shared(|shared| {
-        shared.config.updates = Updates::OneByOne;
-        shared.restart = true;
-    });
-    starts_again()
-}
-
-/// The exploration has to start again.
-#[track_caller]
-pub(crate) fn start_again() -> ! {
-    shared(|shared| shared.restart = true);
-    suspend(Yielded::Stop(starts_again()));
-    unreachable!("a thread that was stopped is never resumed")
-}
-
-/// The thread cannot go on: it uses something that is not supported.
-#[track_caller]
-pub(crate) fn stop(feature: String, at: At) -> ! {
-    suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported { feature, place: span(at) })))));
-    unreachable!("a thread that was stopped is never resumed")
-}
-
-/// The thread cannot go on, for this reason.
-#[track_caller]
-pub(crate) fn stop_with(why: Yielded) -> ! {
-    suspend(why);
-    unreachable!("a thread that was stopped is never resumed")
-}
-
-/// Stops the first thread of a model if nobody sees what the model allocates.
-pub(crate) fn must_track() {
-    if !shared(|shared| std::mem::replace(&mut shared.tracked, true)) && !blocks::is_installed() {
-        let feature = "a program whose allocator is not `selvedge::alloc::Tracking`: what a model allocates would not be \
-                       known again in the next execution. Switch the feature `own-allocator` of this crate off, or wrap \
-                       the program's own allocator in `Tracking`";
-        suspend(Yielded::Stop(Box::new(Stop::Unsupported(Box::new(Unsupported {
-            feature: feature.to_owned(),
-            place: SourceSpan::default(),
-        })))));
-        unreachable!("a thread that was stopped is never resumed");
-    }
-}
-
-/// The thread cannot go on: the model is wrong.
-#[track_caller]
-pub(crate) fn fail(kind: ViolationKind, message: String, at: At) -> ! {
-    suspend(Yielded::Stop(Box::new(violation(kind, message, span(at)))));
-    unreachable!("a thread that was stopped is never resumed")
-}
-
-/// A violation at one place.
-pub(crate) fn violation(kind: ViolationKind, message: String, place: SourceSpan) -> Stop {
-    Stop::Violation(Box::new(Violation { kind, message, places: vec![(place, String::new())] }))
-}
-
-/// The thread does not go on in this execution.
-#[track_caller]
-pub(crate) fn block(at: At) -> ! {
-    suspend(Yielded::Assumes(at));
-    unreachable!("a thread that is blocked is never resumed")
-}
-
 /// The thread comes to the end of an iteration in which it has waited for others.
 ///
 /// Always inlined, so that below the frames of the model's code there are only frames in memory that was cleared: what is
@@ -624,114 +559,6 @@ fn suspend(yielded: Yielded) -> Outcome {
     // itself or ends; so this code runs in that coroutine, on whose stack the yielder lives.
     let yielder = unsafe { &*yielder };
     yielder.suspend(yielded)
-}
-
-/// What destructors do that run because their thread panics.
-///
-/// Most often the panic is a violation and the execution ends with it. If somebody catches it, what they did has to take
-/// effect. Nobody can notice when, as long as the thread does nothing else: operations that tell them nothing are put off.
-/// Others cannot be: they find zero, and what they exchange is what they expect; then the thread must not go on.
-#[cold]
-fn aside(op: Op, at: At) -> Outcome {
-    match op {
-        Op::Access(Access {
-            kind: AccessKind::Store { .. } | AccessKind::Rmw { used: false, .. },
-            until: None,
-            ..
-        }) => {
-            defer(op, at);
-            0
-        }
-        Op::Free { .. } | Op::CondSignal { .. } | Op::CondBroadcast { .. } => {
-            defer(op, at);
-            0
-        }
-        Op::Access(access) => {
-            count_aside();
-            match access.kind {
-                AccessKind::Cas { expected, .. } => expected,
-                _ => 0,
-            }
-        }
-        _ => {
-            count_aside();
-            0
-        }
-    }
-}
-
-fn count_aside() {
-    let count = ASIDE.get() + 1;
-    ASIDE.set(count);
-    if count > 1_000_000 {
-        let (message, place) = take_panic().unwrap_or_default();
-        let message = format!("{message}; and a destructor that runs because of this panic does not come to an end");
-        abandon_in_panic(message, place);
-    }
-}
-
-/// Leaves a thread in the middle of a panic that cannot come to an end.
-fn abandon_in_panic(message: String, place: SourceSpan) -> ! {
-    SPOILED.set(true);
-    suspend(Yielded::Stop(Box::new(violation(ViolationKind::Assertion, message, place))));
-    unreachable!("a thread that was stopped is never resumed")
-}
-
-/// Whether destructors of the running thread have made operations that could not be put off while it unwound; asked when it
-/// goes on all the same.
-pub(crate) fn take_aside() -> bool {
-    ASIDE.replace(0) > 0
-}
-
-/// What the last panic of a model's thread said, and where.
-pub(crate) fn take_panic() -> Option<(String, SourceSpan)> {
-    PANIC.take().pop()
-}
-
-/// Panics of a model's threads are part of its verdict: they are not printed when they happen, but kept.
-fn install_hook() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let others = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if YIELDER.get().is_null() {
-                return others(info);
-            }
-            quiet(|| note_panic(info));
-        }));
-    });
-}
-
-fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
-    let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
-    // What comes next is the end of the process, unless it is caught.
-    let in_destructor = message == "panic in a destructor during cleanup";
-    if in_destructor || message == "panic in a function that cannot unwind" {
-        let mut before = PANIC.take();
-        let (last, last_at) = before.pop().unwrap_or_default();
-        // What went wrong is what the first one says. The other may come of that: destructors are told zero (`aside`).
-        let (message, place) = match before.pop().filter(|_| in_destructor) {
-            Some((first, place)) => {
-                let told = if ASIDE.get() > 0 { ", having found zero in atomics, since its thread panics" } else { "" };
-                let and = "and a destructor that runs because of this panic";
-                (format!("{first}; {and} panics too, at {last_at}{told}: {last}"), place)
-            }
-            None => (format!("{last} ({message})"), last_at),
-        };
-        if overflow::aborts() {
-            SPOILED.set(true);
-        } else {
-            eprintln!("selvedge: {message} at {place}");
-        }
-        return PANIC.set(vec![(message, place)]);
-    }
-    let place = info.location().map(|at| SourceSpan {
-        file: at.file().to_owned(),
-        line: at.line(),
-        column: at.column(),
-        function: String::new(),
-    });
-    PANIC.with_borrow_mut(|panics| panics.push((message, place.unwrap_or_default())));
 }
 
 /// A place in the source, in the engine's words.

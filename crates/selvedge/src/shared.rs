@@ -682,6 +682,11 @@ impl Shared {
 
     /// Whether stacks have not been cleared as far as they are about to be looked at. Then everything starts again.
     pub fn must_clear(&mut self, size: usize) -> bool {
+        #[cfg(test)]
+        if crate::interrupted::is_now() {
+            self.restart = true;
+            return true;
+        }
         if size <= self.spins {
             return false;
         }

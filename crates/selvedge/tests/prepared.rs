@@ -20,9 +20,9 @@ fn wait(p: &AtomicPtr<usize>) -> usize {
     }
 }
 
-#[test]
-fn a_pointer_is_waited_for() {
-    selvedge::model(|| {
+/// A reader waits for what one of two writers has made.
+fn pointers(wait: impl Fn(&AtomicPtr<usize>) -> usize + Copy + Send + Sync + 'static) {
+    selvedge::model(move || {
         let p = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
         let reader = {
             let p = Arc::clone(&p);
@@ -49,6 +49,11 @@ fn a_pointer_is_waited_for() {
     });
 }
 
+#[test]
+fn a_pointer_is_waited_for() {
+    pointers(wait);
+}
+
 /// What was found is left in a variable.
 #[inline(never)]
 fn look(p: &AtomicPtr<usize>, last: &mut [usize; 4]) -> Option<usize> {
@@ -73,31 +78,7 @@ fn wait_by_calls(p: &AtomicPtr<usize>) -> usize {
 
 #[test]
 fn a_pointer_is_waited_for_by_calls() {
-    selvedge::model(|| {
-        let p = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
-        let reader = {
-            let p = Arc::clone(&p);
-            thread::spawn(move || {
-                let n = wait_by_calls(&p);
-                p.load(Relaxed);
-                n
-            })
-        };
-        let writers: Vec<_> = (0..2)
-            .map(|n| {
-                let p = Arc::clone(&p);
-                thread::spawn(move || {
-                    p.load(Relaxed);
-                    let own = Box::into_raw(Box::new(n));
-                    p.swap(own, AcqRel);
-                    own as usize
-                })
-            })
-            .collect();
-        let all: Vec<usize> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-        assert!(reader.join().unwrap() < 2);
-        all.into_iter().for_each(|p| drop(unsafe { Box::from_raw(p as *mut usize) }));
-    });
+    pointers(wait_by_calls);
 }
 
 /// Lists that writers link before they publish where they begin: 0 is the end of one.

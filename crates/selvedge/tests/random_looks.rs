@@ -89,7 +89,8 @@ fn outcomes(engine: Engine, place: usize, program: &Program) -> Option<BTreeSet<
     let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let noted = std::sync::Arc::clone(&seen);
     let program = std::sync::Arc::new(program.clone());
-    let builder = Builder { engine, memory_model: MemoryModel::Sc, ..Builder::new() };
+    let mut builder = Builder::new();
+    (builder.engine, builder.memory_model) = (engine, MemoryModel::Sc);
     let stats = builder.explore(move || {
         let others = [const { AtomicUsize::new(0) }; 3];
         let shared = Arc::new(Shared { x: AtomicUsize::new(0), others, data: UnsafeCell::new(0) });

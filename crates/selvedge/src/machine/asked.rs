@@ -39,6 +39,11 @@ impl Machine for RustMachine {
     }
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        // Engines make several steps at a time, and hear of the last one only. Who was stopped before that, because everything
+        // starts again, does not stand at the operation that he seems to stand at: nothing that follows is an execution.
+        if runtime::shared(|shared| shared.restart) {
+            return Err(*runtime::starts_again());
+        }
         let State { op, at, .. } = *self.state(thread);
         let now = self.memory.now();
         let ahead = match self.ahead {

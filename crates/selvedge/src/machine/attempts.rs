@@ -437,6 +437,8 @@ impl RustMachine {
             came = self.pool.resume(&mut slot.strand, 0);
         }
         cannot_be_put_back(&came);
+        #[cfg(test)]
+        runtime::shared(|shared| shared.restart |= crate::interrupted::is_now());
         let what = match &came {
             Came::Op => OPERATION,
             Came::To(_) => 2,

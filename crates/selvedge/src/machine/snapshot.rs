@@ -158,6 +158,8 @@ impl RustMachine {
             _ => None,
         };
         self.ends_trial();
+        #[cfg(test)]
+        runtime::shared(|shared| shared.restart |= crate::interrupted::is_now());
         self.stale = !self.put_thread_back(snapshot);
         found.filter(|_| !self.stale && !runtime::shared(|shared| shared.restart))
     }

@@ -1,0 +1,116 @@
+//! Threads of a model that panic: what their destructors do, and what is kept of what they say.
+
+use super::stopping::violation;
+use super::{ASIDE, At, PANIC, SPOILED, YIELDER, Yielded, defer, suspend};
+use crate::blocks::quiet;
+use crate::overflow;
+use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, ViolationKind};
+
+/// What destructors do that run because their thread panics.
+///
+/// Most often the panic is a violation and the execution ends with it. If somebody catches it, what they did has to take
+/// effect. Nobody can notice when, as long as the thread does nothing else: operations that tell them nothing are put off.
+/// Others cannot be: they find zero, and what they exchange is what they expect; then the thread must not go on.
+#[cold]
+pub(super) fn aside(op: Op, at: At) -> Outcome {
+    match op {
+        Op::Access(Access {
+            kind: AccessKind::Store { .. } | AccessKind::Rmw { used: false, .. },
+            until: None,
+            ..
+        }) => {
+            defer(op, at);
+            0
+        }
+        Op::Free { .. } | Op::CondSignal { .. } | Op::CondBroadcast { .. } => {
+            defer(op, at);
+            0
+        }
+        Op::Access(access) => {
+            count_aside();
+            match access.kind {
+                AccessKind::Cas { expected, .. } => expected,
+                _ => 0,
+            }
+        }
+        _ => {
+            count_aside();
+            0
+        }
+    }
+}
+
+/// An operation cannot be put off: the thread must not go on.
+pub(super) fn count_aside() {
+    let count = ASIDE.get() + 1;
+    ASIDE.set(count);
+    if count > 1_000_000 {
+        let (message, place) = take_panic().unwrap_or_default();
+        let message = format!("{message}; and a destructor that runs because of this panic does not come to an end");
+        abandon_in_panic(message, place);
+    }
+}
+
+/// Leaves a thread in the middle of a panic that cannot come to an end.
+fn abandon_in_panic(message: String, place: SourceSpan) -> ! {
+    SPOILED.set(true);
+    suspend(Yielded::Stop(Box::new(violation(ViolationKind::Assertion, message, place))));
+    unreachable!("a thread that was stopped is never resumed")
+}
+
+/// Whether destructors of the running thread have made operations that could not be put off while it unwound; asked when it
+/// goes on all the same.
+pub(crate) fn take_aside() -> bool {
+    ASIDE.replace(0) > 0
+}
+
+/// What the last panic of a model's thread said, and where.
+pub(crate) fn take_panic() -> Option<(String, SourceSpan)> {
+    PANIC.take().pop()
+}
+
+/// Panics of a model's threads are part of its verdict: they are not printed when they happen, but kept.
+pub(super) fn install_hook() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if YIELDER.get().is_null() {
+                return others(info);
+            }
+            quiet(|| note_panic(info));
+        }));
+    });
+}
+
+fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
+    let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
+    // What comes next is the end of the process, unless it is caught.
+    let in_destructor = message == "panic in a destructor during cleanup";
+    if in_destructor || message == "panic in a function that cannot unwind" {
+        let mut before = PANIC.take();
+        let (last, last_at) = before.pop().unwrap_or_default();
+        // What went wrong is what the first one says. The other may come of that: destructors are told zero (`aside`).
+        let (message, place) = match before.pop().filter(|_| in_destructor) {
+            Some((first, place)) => {
+                let told = if ASIDE.get() > 0 { ", having found zero in atomics, since its thread panics" } else { "" };
+                let and = "and a destructor that runs because of this panic";
+                (format!("{first}; {and} panics too, at {last_at}{told}: {last}"), place)
+            }
+            None => (format!("{last} ({message})"), last_at),
+        };
+        if overflow::aborts() {
+            SPOILED.set(true);
+        } else {
+            eprintln!("selvedge: {message} at {place}");
+        }
+        return PANIC.set(vec![(message, place)]);
+    }
+    let place = info.location().map(|at| SourceSpan {
+        file: at.file().to_owned(),
+        line: at.line(),
+        column: at.column(),
+        function: String::new(),
+    });
+    PANIC.with_borrow_mut(|panics| panics.push((message, place.unwrap_or_default())));
+}
