@@ -105,7 +105,7 @@ impl Awaits {
     /// Whether everything has to start again since looks have not been tried out: they have to come back in the same state.
     pub fn owes(&mut self) -> bool {
         let owed = std::mem::take(&mut self.owed);
-        owed.into_iter().fold(false, |owes, at| self.looked(at, Look::Matters) || owes)
+        owed.into_iter().filter(|at| self.looked(at, Look::Matters)).count() > 0
     }
 
     /// Whether an access may wait.
