@@ -16,6 +16,7 @@ pub(crate) mod awaits;
 mod churn;
 pub(crate) mod determinism;
 mod handover;
+mod owed;
 mod past;
 mod retries;
 mod returns;
@@ -494,6 +495,7 @@ impl Drop for RustMachine {
         self.abandon();
         // What a panic has interrupted is not used again.
         if !std::thread::panicking() {
+            self.settle();
             let left = self.leave();
             runtime::shared(|shared| shared.left = left);
         }

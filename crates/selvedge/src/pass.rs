@@ -249,6 +249,9 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
             }
         };
         runtime::shared(|shared| shared.restart |= shared.looks_into_freed());
+        if result.violations.is_empty() && result.unsupported.is_none() && result.interruption.is_none() {
+            runtime::shared(|shared| shared.restart |= shared.awaits.owes());
+        }
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);

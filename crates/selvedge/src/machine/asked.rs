@@ -66,8 +66,11 @@ impl Machine for RustMachine {
                 self.check(thread, &op, Some(at))?;
             }
         }
-        if let (Op::Access(Access { spins: true, .. }), Some(at), None) = (op, at, &ahead) {
-            self.goes_on_after_look(thread, outcome, at)?;
+        if let (Op::Access(Access { spins: true, .. }), Some(at)) = (op, at) {
+            match &ahead {
+                Some(ahead) => self.has_gone_on_after_look(ahead),
+                None => self.goes_on_after_look(thread, outcome, at)?,
+            }
             if self.stale {
                 self.run_again()?;
                 self.check(thread, &op, Some(at))?;
@@ -231,6 +234,7 @@ impl Machine for RustMachine {
         self.told.truncate(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
+        self.returns.owed.forget(made);
         self.memory.undo_last(marks);
     }
 

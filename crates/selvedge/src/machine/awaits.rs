@@ -34,6 +34,7 @@
 //! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
 //! holds for it.
 
+use super::owed::Going;
 use super::{RustMachine, apart};
 use crate::coroutine::Came;
 use crate::number::mix;
@@ -52,6 +53,8 @@ pub(crate) struct Awaits {
     /// Whether operations at a place may wait, by its address: a place may have several, and to compare names of files takes
     /// time.
     marked: FxHashMap<usize, bool>,
+    /// Places where looks have not been tried out (`machine/owed.rs`).
+    owed: Vec<At>,
     /// Whether places are noted.
     pub on: bool,
 }
@@ -91,6 +94,18 @@ impl Awaits {
     pub fn clear(&mut self) {
         self.places.clear();
         self.marked.clear();
+        self.owed.clear();
+    }
+
+    /// Everything has been explored; at these places looks have not been tried out.
+    pub(super) fn owe(&mut self, places: Vec<At>) {
+        self.owed = places;
+    }
+
+    /// Whether everything has to start again since looks have not been tried out: they have to come back in the same state.
+    pub fn owes(&mut self) -> bool {
+        let owed = std::mem::take(&mut self.owed);
+        owed.into_iter().filter(|at| self.looked(at, Look::Matters)).count() > 0
     }
 
     /// Whether an access may wait.
@@ -192,6 +207,8 @@ pub(super) struct Ahead {
     value: Outcome,
     /// The engine's time that it was told at.
     now: u32,
+    /// How it has gone on, if looks may come to come back in another state.
+    pub going: Option<Going>,
     /// Where it has come to.
     pub came: Came,
 }
@@ -228,7 +245,11 @@ impl RustMachine {
         if goes_on || self.stale && self.run_again().is_err() {
             return false;
         }
+        let going = may_come_to_differ.then(|| self.going(thread, value));
         let mut look = if may_differ { self.look_otherwise(thread, value) } else { self.look(thread, value) };
+        if let Some(ahead) = &mut self.ahead {
+            ahead.going = going;
+        }
         self.stale |= look != Look::ComesBack && !may_differ;
         if look == Look::Changed && runtime::shared(|shared| shared.awaits.lets_differ(at)) {
             if self.run_again().is_err() {
@@ -281,7 +302,7 @@ impl RustMachine {
             if slot.spin.watches() {
                 slot.has_made_step(thread, &self.surroundings, others);
             }
-            self.ahead = Some(Ahead { made: self.made, thread, value, now, came });
+            self.ahead = Some(Ahead { made: self.made, thread, value, now, going: None, came });
             return Look::GoesOn;
         }
         let came = self.pool.resume(strand, 0);

@@ -26,6 +26,9 @@
 //! When the thread then goes on in an execution, that is looked at once more, with what others have left in memory there: they
 //! need not be as far as they were when the value was asked about.
 //!
+//! A value may be written, or be found to fail, only after that, and what is in memory may make a difference then: what is left to
+//! be tried out in the end is what `owed.rs` is about.
+//!
 //! What comes of it depends on nothing but the values and the situation that the thread is in (`situation.rs`), so it is
 //! looked at once for each of these: what others do elsewhere makes no difference.
 //!
@@ -39,7 +42,8 @@
 
 use super::RustMachine;
 use super::attempts::{Before, Trace};
-use super::awaits::Look;
+use super::awaits::{Ahead, Look};
+use super::owed::{Going, Owed};
 use super::past::written;
 use super::snapshot::{Snapshot, cannot_be_put_back};
 use crate::coroutine::Came;
@@ -47,6 +51,7 @@ use crate::number::Number;
 use crate::runtime::{self, At, Yielded};
 use crate::script::Step;
 use crate::spin::is_quiet;
+use crate::virtual_address::may_be_virtual;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId, main_thread};
@@ -66,6 +71,10 @@ pub(super) struct Returns {
     values: FxHashMap<(u64, ThreadId), Values>,
     /// Whether looks were found to fail, if that makes no difference, by numbers for what that depends on.
     shown: FxHashMap<u64, bool>,
+    /// The values with which looks were found to fail, by the addresses of their places, whoever has looked.
+    fails_at: FxHashMap<usize, Vec<Outcome>>,
+    /// What has to be tried out before everything has been explored.
+    pub(super) owed: Owed,
 }
 
 /// With which values a thread was found to look again, and to go on.
@@ -205,8 +214,18 @@ impl RustMachine {
     /// are now, or not as far, and have left something else in memory: looks that fail must make no difference with what
     /// there is now.
     pub(super) fn goes_on_after_look(&mut self, thread: ThreadId, value: Outcome, at: At) -> Result<(), Stop> {
-        let may_differ = runtime::shared(|shared| !shared.once && shared.awaits.may_differ(at));
+        let (may_differ, may_come_to_differ) = runtime::shared(|shared| match shared.once {
+            true => (false, false),
+            false => (shared.awaits.may_differ(at), shared.awaits.may_come_to_differ(at)),
+        });
+        if may_come_to_differ {
+            let going = self.going(thread, value);
+            self.returns.owed.goes_on(self.made, going);
+        }
         let past = (self.told(thread), thread);
+        if may_differ {
+            self.asks_what_fails_elsewhere(thread, past, value, at)?;
+        }
         if !may_differ || self.returns.is_first(past) {
             return Ok(());
         }
@@ -215,11 +234,70 @@ impl RustMachine {
             Look::ComesBack => Look::Elsewhere,
             look => look,
         };
+        self.has_looked(thread, at, look)
+    }
+
+    /// A thread goes on after a look. With values that others have found there and looked again it may do so too: if they have
+    /// been written, that is tried out now, rather than found later in another situation (`owed.rs`).
+    fn asks_what_fails_elsewhere(
+        &mut self,
+        thread: ThreadId,
+        past: (u64, ThreadId),
+        value: Outcome,
+        at: At,
+    ) -> Result<(), Stop> {
+        let Op::Access(access) = self.states[thread.index()].op else { return Ok(()) };
+        let Some(fails) = self.returns.fails_at.get(&std::ptr::from_ref(at).addr()) else { return Ok(()) };
+        let is_new = |other: &Outcome| *other != value && !self.returns.knows(past, *other);
+        let mut asked: Vec<Outcome> = fails.iter().copied().filter(is_new).collect();
+        if !asked.is_empty() {
+            let there = self.values_of(access.addr);
+            asked.retain(|value| there.contains(value));
+        }
+        for value in asked {
+            if self.stale {
+                self.run_again()?;
+            }
+            let look = self.look_otherwise(thread, value);
+            self.has_looked(thread, at, look)?;
+        }
+        if self.stale { self.run_again() } else { Ok(()) }
+    }
+
+    /// What has come of a look while a thread goes on.
+    fn has_looked(&mut self, thread: ThreadId, at: At, look: Look) -> Result<(), Stop> {
         let restart = runtime::shared(|shared| {
             shared.restart |= shared.awaits.looked(at, look);
             shared.restart
         });
         if restart { self.starts_again(thread) } else { Ok(()) }
+    }
+
+    /// The same if it has gone on when it was asked about the value, as no look had come back yet.
+    pub(super) fn has_gone_on_after_look(&mut self, ahead: &Ahead) {
+        if let Some(going) = ahead.going {
+            self.returns.owed.goes_on(self.made, going);
+        }
+    }
+
+    /// How a thread that stands at a look goes on with a value.
+    pub(super) fn going(&mut self, thread: ThreadId, value: Outcome) -> Going {
+        let past = (self.told(thread), thread);
+        let [fails, _] = self.values_there(past, value);
+        self.goings(past, &[value], &fails)[0]
+    }
+
+    /// The values with which a thread that stands at a look was found to fail and to go on, as far as they are there.
+    fn values_there(&self, past: (u64, ThreadId), asked: Outcome) -> [Vec<Outcome>; 2] {
+        let Op::Access(Access { addr, .. }) = self.states[past.1.index()].op else { return Default::default() };
+        let there = self.values_of(addr);
+        self.returns.values.get(&past).map(|values| values.there(&there, asked)).unwrap_or_default()
+    }
+
+    /// The places where looks have still to be tried out.
+    pub(super) fn unsettled(&self) -> Vec<At> {
+        let fails = |past| self.returns.values.get(&past).map_or(&[][..], |values| values.fails.as_slice());
+        self.returns.owed.places(fails)
     }
 
     /// Notes that a thread goes on where no look has come back yet: one may do so in another state later.
@@ -264,9 +342,7 @@ impl RustMachine {
 
     /// A number for all that a look depends on.
     fn look_key(&self, past: (u64, ThreadId), value: Outcome) -> u64 {
-        let Op::Access(Access { addr, .. }) = self.states[past.1.index()].op else { return 0 };
-        let there = self.values_of(addr);
-        let told = self.returns.values.get(&past).map(|values| values.there(&there, value)).unwrap_or_default();
+        let told = self.values_there(past, value);
         let mut hasher = Number::default();
         (past, value, &told).hash(&mut hasher);
         hasher.write_u64(self.situation(past.1, told.into_iter().flatten().chain([value])));
@@ -276,6 +352,14 @@ impl RustMachine {
     fn try_look(&mut self, asked: &mut Asked, past: (u64, ThreadId), key: Option<u64>) -> Look {
         let value = asked.value;
         let before = self.place(asked, OPERATION);
+        let [fails, mut goes_on] = self.values_there(past, value);
+        if !goes_on.contains(&value) {
+            goes_on.push(value);
+        }
+        let mut goings = self.goings(past, &goes_on, &fails);
+        if may_be_virtual(value) && !fails.contains(&value) {
+            goings.extend(self.goings(past, &goes_on, &[&fails[..], &[value]].concat()));
+        }
         let quiet = before.stands.is_some_and(|(op, _)| is_quiet(&op, value));
         let fails = match quiet.then(|| self.tell_look(asked, value)).flatten() {
             None => false,
@@ -292,8 +376,14 @@ impl RustMachine {
         if let Err(wrong) = self.returns.note(past, value, fails) {
             return wrong;
         }
+        if let Some((_, at)) = before.stands.filter(|_| fails) {
+            let known = self.returns.fails_at.entry(std::ptr::from_ref(at).addr()).or_default();
+            if known.len() < MOST && !known.contains(&value) {
+                known.push(value);
+            }
+        }
         let mut values = self.returns.values.remove(&past).unwrap_or_default();
-        let same = self.makes_no_difference(asked, &before, &mut values)
+        let same = self.makes_no_difference(asked, &before, &mut values, &goings)
             && values.ended.iter().all(|(value, there)| values.makes_no_difference(*value, there));
         self.returns.values.insert(past, values);
         if !same {
@@ -310,7 +400,13 @@ impl RustMachine {
     }
 
     /// Whether a thread goes on in the same way, whatever looks have failed before.
-    fn makes_no_difference(&mut self, asked: &mut Asked, before: &Place, values: &mut Values) -> bool {
+    fn makes_no_difference(
+        &mut self,
+        asked: &mut Asked,
+        before: &Place,
+        values: &mut Values,
+        goings: &[Going],
+    ) -> bool {
         let Some((Op::Access(access), _)) = before.stands else { return false };
         // What others have not written they have not prepared either: a pointer may lead nowhere, and a number to what is not
         // there yet.
@@ -327,16 +423,27 @@ impl RustMachine {
                 .unwrap_or(false);
             if same {
                 values.note_tried(value, &fails);
+                let going = goings.iter().find(|going| going.value == value && going.is_with(&fails));
+                going.into_iter().for_each(|going| self.returns.owed.tried(*going, &fails));
             }
             same
         })
     }
 
+    /// What is in a word at first. Those of channels and of the ends of threads are not met: they are zero.
+    pub(super) fn first_value(&self, addr: Addr) -> Outcome {
+        self.tries.inits.get(&addr).copied().unwrap_or_default()
+    }
+
     /// The values that a word has had in this run.
     fn values_of(&self, addr: Addr) -> Vec<Outcome> {
-        // Words of channels and of the ends of threads are not met: they are zero at first.
-        let first = Some(self.tries.inits.get(&addr).copied().unwrap_or_default());
-        let written = self.steps[..self.made].iter().filter_map(|step| written(step, addr));
+        self.values_until(self.made, addr)
+    }
+
+    /// The values that it has had before a step.
+    pub(super) fn values_until(&self, n: usize, addr: Addr) -> Vec<Outcome> {
+        let first = Some(self.first_value(addr));
+        let written = self.steps[..n].iter().filter_map(|step| written(step, addr));
         let mut values = Vec::new();
         for value in first.into_iter().chain(written) {
             if let Err(n) = values.binary_search(&value) {
@@ -358,10 +465,18 @@ impl RustMachine {
                 continue;
             }
             let (key, there) = ((self.told_until(n, thread), thread), self.values_of(access.addr));
+            let before = self.found_before(n, access.addr, &there);
             let Some(values) = self.returns.values.get_mut(&key) else { continue };
             if !values.makes_no_difference(outcome, &there) {
                 runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
-            } else if !values.ended.iter().any(|(value, known)| (*value, known) == (outcome, &there)) {
+                continue;
+            }
+            if let Some(going) = self.returns.owed.going(n)
+                && !self.returns.owed.ended(going, at, &before)
+            {
+                runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
+            }
+            if !values.ended.iter().any(|(value, known)| (*value, known) == (outcome, &there)) {
                 values.ended.push((outcome, there));
             }
         }

@@ -142,12 +142,13 @@ impl RustMachine {
             shared.copies.words().into_iter().for_each(|word| search.see(word, &mut roots));
             hasher.write_u64(shared.copies.fingerprint(|word| Some(shared.known_as(word))));
             let lazies = shared.lazies.iter().map(|(_, lazy)| lazy);
-            let own = shared.per_thread.get(thread.index());
-            if let Some(PerThread { made, children, timeouts, spurious, deferred, locals, open }) = own {
-                (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
-                open.hash(&mut hasher);
-            }
-            let locals = own.into_iter().flat_map(|own| &own.locals).filter_map(|(_, local)| match local {
+            // There may be nothing yet, or something that is empty.
+            let nothing = PerThread::default();
+            let own = shared.per_thread.get(thread.index()).unwrap_or(&nothing);
+            let PerThread { made, children, timeouts, spurious, deferred, locals, open } = own;
+            (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
+            open.hash(&mut hasher);
+            let locals = locals.iter().filter_map(|(_, local)| match local {
                 Local::There(local) => Some(local),
                 Local::Gone => None,
             });
