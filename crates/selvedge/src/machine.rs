@@ -23,6 +23,7 @@ mod returns;
 mod situation;
 pub(crate) mod snapshot;
 mod surroundings;
+mod trial;
 
 use crate::coroutine::{Came, Pool, Strand};
 use crate::number::Number;

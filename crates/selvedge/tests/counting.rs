@@ -143,35 +143,3 @@ fn a_loop_counts_on_the_stack_of_a_thread_that_spins() {
         note(noted, n);
     });
 }
-
-const TOP: u64 = 1 << 63;
-
-/// Not inlined, so that both words are in memory.
-#[inline(never)]
-fn next(words: &mut [u64; 2]) {
-    *words = words.map(|word| if word < 6 { word + 1 } else { word ^ TOP });
-}
-
-/// Waits until a word is set; it must not take many looks that fail.
-#[inline(never)]
-fn wait_for_few_looks(x: &AtomicUsize) {
-    let mut words = [1, 1];
-    while x.load(Relaxed) == 0 {
-        next(&mut words);
-        hint::spin_loop();
-    }
-    assert!(words[0] & TOP == 0, "many looks have failed");
-}
-
-/// Two words that differ in their topmost bits are others, whatever is computed to compare them.
-#[test]
-fn topmost_bits_of_two_words_count() {
-    let stats = Builder::new().explore(|| {
-        let x = Arc::new(AtomicUsize::new(0));
-        let other = Arc::clone(&x);
-        let setter = thread::spawn(move || other.store(1, Relaxed));
-        wait_for_few_looks(&x);
-        setter.join().unwrap();
-    });
-    assert!(stats.failure.is_some_and(|failure| failure.contains("many looks have failed")));
-}

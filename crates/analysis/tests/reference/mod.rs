@@ -96,7 +96,7 @@ impl Frame<'_> {
             Operand::Value(value) => self.values[value],
             Operand::Const(bits) => bits,
             Operand::Global(id, offset) => address(id.index()).wrapping_add(offset as u64),
-            Operand::Func(_) => unimplemented!("the generator makes no function pointers"),
+            Operand::Func(_) => panic!("the generator makes no function pointers"),
             Operand::Undef => 0,
         }
     }
@@ -231,7 +231,7 @@ impl<'m> Machine<'m> {
                     false => self.call(id, args.into_iter().map(|(_, bits)| bits).collect())?,
                 }
             }
-            _ => unimplemented!("the generator does not make this: {kind:?}"),
+            _ => panic!("the generator does not make this: {kind:?}"),
         })
     }
 

@@ -41,26 +41,23 @@
 //! dropped makes a count one less.
 
 use super::RustMachine;
-use super::attempts::{Before, Trace};
+use super::attempts::Before;
 use super::awaits::{Ahead, Look};
 use super::owed::{Going, Owed};
 use super::past::written;
-use super::snapshot::{Snapshot, cannot_be_put_back};
-use crate::coroutine::Came;
+use super::trial::{Asked, OPERATION, Place, Stacks};
 use crate::number::Number;
-use crate::runtime::{self, At, Yielded};
+use crate::runtime::{self, At};
 use crate::script::Step;
 use crate::spin::is_quiet;
 use crate::virtual_address::may_be_virtual;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Stop, ThreadId, main_thread};
+use selvedge_machine::{Access, Addr, Op, Outcome, Stop, ThreadId, main_thread};
 use std::hash::{Hash, Hasher};
 
-/// More values and states are not looked at.
+/// More values are not looked at.
 const MOST: usize = 16;
-/// Nor more stores that a thread makes after it has gone on.
-const LONGEST: usize = 16;
 /// Nor more pasts.
 const MOST_PASTS: usize = 1 << 16;
 
@@ -141,64 +138,6 @@ impl Returns {
     fn knows(&self, past: (u64, ThreadId), value: Outcome) -> bool {
         let knows = |values: &Values| values.fails.contains(&value) || values.goes_on.contains(&value);
         self.values.get(&past).is_some_and(knows)
-    }
-}
-
-/// A thread that is asked what it does, and the state that it is in before that.
-struct Asked {
-    thread: ThreadId,
-    /// The value that the engine asks about.
-    value: Outcome,
-    here: Snapshot,
-    /// Whether everything is run again instead of putting the thread back.
-    again: bool,
-    /// What memory looked like then.
-    before: Before,
-    /// If it stands at the operation again: the looks that have failed since.
-    looks: Option<Vec<Outcome>>,
-    /// The same, and where it is, when that was last asked for.
-    seen: Option<(Vec<Outcome>, Place)>,
-}
-
-/// What a thread has come to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
-    came: u64,
-    stands: Option<(Op, At)>,
-    trace: Trace,
-}
-
-/// Where stacks are looked at when a thread goes on: where it ends, or wherever it comes by.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stacks {
-    AtTheEnd,
-    Everywhere,
-}
-
-/// What `Trace::stack` says if it was not looked at.
-const NOT_LOOKED_AT: u64 = u64::MAX;
-
-/// What `Place::came` says.
-const OPERATION: u64 = 1;
-const YIELDS: u64 = 2;
-const ENDED: u64 = 3;
-/// It cannot go on.
-const OTHER: u64 = 4;
-
-impl Place {
-    /// Whether only the stack is another one.
-    fn differs_in_stack(&self, other: &Place) -> bool {
-        Place { trace: Trace { stack: other.trace.stack, ..self.trace }, ..*self } == *other
-    }
-
-    /// Whether the outcome of the operation is known.
-    fn stores(&self) -> bool {
-        let is_store = |access: &Access| matches!(access.kind, AccessKind::Store { .. }) && access.until.is_none();
-        match self.stands {
-            Some((Op::Access(access), _)) => is_store(&access),
-            Some((Op::Fence { .. }, _)) => true,
-            _ => false,
-        }
     }
 }
 
@@ -481,204 +420,6 @@ impl RustMachine {
             }
         }
     }
-
-    /// Whether a thread goes on in the same way from some states. None if that is not known, since it goes wrong in the end.
-    fn goes_on_in_the_same_way(
-        &mut self,
-        asked: &mut Asked,
-        states: &[(Vec<Outcome>, Trace)],
-        value: Outcome,
-        stacks: Stacks,
-    ) -> Option<bool> {
-        let was_put_back = !asked.again;
-        // Where it stands, it need not be put back to.
-        let stands = |(looks, _): &(Vec<Outcome>, Trace)| asked.looks.as_ref() == Some(looks);
-        let first = states.iter().position(stands).unwrap_or(0);
-        let ways = states[first..].iter().chain(&states[..first]).map(|(looks, _)| looks.as_slice()).chain([&[][..]]);
-        let mut all = Vec::new();
-        for looks in ways {
-            let Some(found) = self.go_on_from(asked, looks, value, stacks) else { return Some(false) };
-            all.push(found);
-        }
-        if was_put_back && asked.again {
-            // It has turned out on the way that the thread cannot be put back.
-            return self.goes_on_in_the_same_way(asked, states, value, stacks);
-        }
-        let wanted = all.pop().unwrap_or_default();
-        let same = all.iter().all(|found| comes_to_the_same(&wanted, found));
-        let goes_wrong = wanted.last().is_some_and(|last| last.came == OTHER);
-        if !same && goes_wrong && stacks == Stacks::AtTheEnd { None } else { Some(same) }
-    }
-
-    /// The states in which a thread can be after looks that fail, and such looks.
-    fn states_after(
-        &mut self,
-        asked: &mut Asked,
-        before: &Place,
-        fails: &[Outcome],
-    ) -> Option<Vec<(Vec<Outcome>, Trace)>> {
-        let mut states = vec![(Vec::new(), before.trace)];
-        let mut next = 0;
-        while next < states.len() {
-            for &value in fails {
-                let mut looks: Vec<Outcome> = states[next].0.clone();
-                looks.push(value);
-                let there = !asked.again && self.come_after(asked, &looks);
-                if !there || asked.again {
-                    return None;
-                }
-                let seen = asked.seen.take().filter(|(seen, _)| *seen == looks);
-                let now = seen.map_or_else(|| self.place(asked, OPERATION), |(_, now)| now);
-                if !now.differs_in_stack(before) || states.len() == MOST {
-                    return None;
-                }
-                match states.iter().find(|(_, trace)| *trace == now.trace) {
-                    // It might have come there by these.
-                    Some((known, _)) => asked.looks = (!known.is_empty()).then(|| known.clone()),
-                    None => states.push((looks, now.trace)),
-                }
-            }
-            next += 1;
-        }
-        Some(states)
-    }
-
-    /// Lets a thread go on after looks that have failed: what it comes to, up to the first operation whose outcome is not
-    /// known.
-    fn go_on_from(
-        &mut self,
-        asked: &mut Asked,
-        looks: &[Outcome],
-        value: Outcome,
-        stacks: Stacks,
-    ) -> Option<Vec<Place>> {
-        if !self.come_after(asked, looks) {
-            return None;
-        }
-        asked.looks = None;
-        let mut came = self.tell_once(asked.thread, value);
-        let mut places = Vec::new();
-        loop {
-            let place = match stacks {
-                Stacks::AtTheEnd => self.place_but_for_stack(asked, came),
-                Stacks::Everywhere => self.place(asked, came),
-            };
-            places.push(place);
-            if places.len() == LONGEST || !place.stores() {
-                break;
-            }
-            came = self.tell_once(asked.thread, 0);
-        }
-        if stacks == Stacks::AtTheEnd
-            && let Some(last) = places.last_mut()
-        {
-            last.trace = self.place(asked, came).trace;
-        }
-        Some(places)
-    }
-
-    /// Puts a thread back, unless everything is run again.
-    fn back_in_place(&mut self, asked: &mut Asked) -> bool {
-        if asked.again {
-            return false;
-        }
-        if asked.looks.as_ref().is_none_or(|looks| !looks.is_empty()) {
-            asked.looks = Some(Vec::new());
-            if self.has_touched(&asked.here) || !self.put_thread_back(&asked.here) {
-                asked.again = true;
-                self.ends_trial();
-                self.compared.real = false;
-                runtime::shared(|shared| shared.tries_out = true);
-            }
-        }
-        !asked.again
-    }
-
-    /// Brings a thread to where it is after looks; whether all of them fail.
-    fn come_after(&mut self, asked: &mut Asked, looks: &[Outcome]) -> bool {
-        let made = asked.looks.as_ref().filter(|made| looks.starts_with(made)).map(Vec::len);
-        let made = match made {
-            Some(made) if !asked.again => made,
-            _ => {
-                if !self.back_in_place(asked) {
-                    if self.run_again().is_err() {
-                        return false;
-                    }
-                    let blocks = runtime::shared(|shared| shared.blocks.contents());
-                    asked.before = Before { blocks, stacks: self.other_stacks(asked.thread) };
-                    self.compared.real = false;
-                }
-                0
-            }
-        };
-        let fail = looks[made..].iter().all(|&value| self.tell_look(asked, value) == Some(OPERATION));
-        asked.looks = fail.then(|| looks.to_vec());
-        fail
-    }
-
-    /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, what it comes to then.
-    fn tell_look(&mut self, asked: &mut Asked, value: Outcome) -> Option<u64> {
-        let made = asked.looks.take();
-        if self.tell_once(asked.thread, value) != YIELDS {
-            return None;
-        }
-        let came = self.tell_once(asked.thread, 0);
-        asked.looks = made.filter(|_| came == OPERATION).map(|mut made| {
-            made.push(value);
-            made
-        });
-        Some(came)
-    }
-
-    /// Runs a thread until it is suspended; a number for what it comes to.
-    fn tell_once(&mut self, thread: ThreadId, outcome: Outcome) -> u64 {
-        let Some(slot) = &mut self.slots[thread.index()] else { return OTHER };
-        runtime::repeats(false);
-        let came = self.pool.resume(&mut slot.strand, outcome);
-        cannot_be_put_back(&came);
-        runtime::shared(|shared| shared.met.clear());
-        match &came {
-            Came::Op => OPERATION,
-            Came::To(Yielded::Yields { .. }) => YIELDS,
-            Came::To(_) => OTHER,
-            Came::End => ENDED,
-            Came::Panic(_) => OTHER,
-        }
-    }
-
-    /// Where a thread is, whatever is on stacks.
-    fn place_but_for_stack(&mut self, asked: &Asked, came: u64) -> Place {
-        let trace = match asked.again {
-            true => Trace { stack: NOT_LOOKED_AT, ..self.trace(asked.thread, &asked.before) },
-            false => Trace { stack: NOT_LOOKED_AT, memory: self.memory_differences(&asked.here) },
-        };
-        Place { came, stands: self.stands_at(asked.thread), trace }
-    }
-
-    /// Where a thread is.
-    fn place(&mut self, asked: &Asked, came: u64) -> Place {
-        let trace = if asked.again {
-            self.trace(asked.thread, &asked.before)
-        } else {
-            let (stack, memory) = self.differences(&asked.here);
-            Trace { stack, memory }
-        };
-        Place { came, stands: self.stands_at(asked.thread), trace }
-    }
-}
-
-/// Whether a thread comes to the same state on two ways, and to the same on the way there. (Where stacks were not looked at,
-/// they count as the same, and so they have to be at the end: if states are the same somewhere, they are so from there on.)
-fn comes_to_the_same(one: &[Place], other: &[Place]) -> bool {
-    for (one, other) in one.iter().zip(other) {
-        if one == other && one.trace.stack != NOT_LOOKED_AT {
-            return one.came == OPERATION || one.came == ENDED;
-        }
-        if !one.differs_in_stack(other) {
-            return false;
-        }
-    }
-    false
 }
 
 #[cfg(test)]
