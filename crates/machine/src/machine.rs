@@ -156,6 +156,12 @@ pub trait Machine {
     /// What a `Ready` thread is about to do, in words.
     fn site(&self, thread: ThreadId) -> Site;
 
+    /// The same for a step of an execution that is run again ([`crate::schedule::EventRecord::site`]). A machine whose reports
+    /// do not need what it touches may leave that out.
+    fn site_of_step(&self, thread: ThreadId) -> Site {
+        self.site(thread)
+    }
+
     /// A number for the place in the source at which a `Ready` thread stands, if the machine has one at hand: whenever it is
     /// the same, so is [`Site::span`]. To make that takes long.
     fn place_number(&self, _thread: ThreadId) -> Option<u64> {

@@ -159,7 +159,7 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
             return Err(ReplayError::NotEnabled { step: n + 1, name: sc.machine.thread_name(thread) });
         }
         let op = *sc.machine.pending(thread);
-        let site = sc.machine.site(thread);
+        let site = sc.machine.site_of_step(thread);
         let result = sc.step(thread, step.choice);
         let section = if op == Op::AtomicBegin { sc.section().to_vec() } else { Vec::new() };
         let (done, stopped) = match result {
@@ -190,7 +190,7 @@ pub(crate) fn ends<M: Machine>(machine: &M) -> Vec<ThreadEnd> {
 
 fn thread_end<M: Machine>(machine: &M, thread: ThreadId) -> ThreadEnd {
     let status = machine.status(thread);
-    let waiting = (status == Status::Ready).then(|| (*machine.pending(thread), machine.site(thread)));
-    let spins = (status == Status::AssumeBlocked && machine.spins(thread)).then(|| machine.site(thread));
+    let waiting = (status == Status::Ready).then(|| (*machine.pending(thread), machine.site_of_step(thread)));
+    let spins = (status == Status::AssumeBlocked && machine.spins(thread)).then(|| machine.site_of_step(thread));
     ThreadEnd { thread, name: machine.thread_name(thread), status, waiting, spins }
 }

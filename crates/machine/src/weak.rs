@@ -99,7 +99,7 @@ impl<M: Machine> Follower<M> {
     /// Makes one step, and says why the thread stopped if it did.
     fn step(&mut self, thread: ThreadId, choice: u32, link: Link) -> Result<Option<Stop>, ReplayError> {
         let op = *self.machine.pending(thread);
-        let site = self.machine.site(thread);
+        let site = self.machine.site_of_step(thread);
         let result = match op {
             Op::Access(access) => self.access(thread, &access, link)?,
             other => self.synchronise(thread, &other, choice, link)?,

@@ -1,6 +1,7 @@
 //! The command that runs one execution again: the one that was given, as far as it can be known.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// What is known of how the process was started.
 struct Started<'a> {
@@ -17,7 +18,9 @@ struct Started<'a> {
 /// How to run an execution again.
 pub(crate) fn command(recorded: &str) -> String {
     let thread = std::thread::current();
-    let file = std::env::current_exe().ok();
+    // To ask for it takes as long as a small exploration.
+    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let file = FILE.get_or_init(|| std::env::current_exe().ok());
     let directory = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = std::env::var("CARGO_PKG_NAME").ok().zip(directory.as_ref().map(Path::new));
     let started = Started {

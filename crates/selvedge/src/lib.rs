@@ -27,7 +27,7 @@
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `watch.rs` | threads that run on and on without an operation |
 //! | `replay.rs` | an execution, written down so that it can be run again |
-//! | `report.rs`, `table.rs`, `progress.rs` | what went wrong, in words; how far it is |
+//! | `report.rs`, `table.rs`, `text.rs`, `progress.rs` | what went wrong, in words; how far it is |
 //!
 //! `actors`, for processes that pass messages, is a crate of its own: `crates/actors`.
 
@@ -66,6 +66,7 @@ mod shared;
 mod spin;
 pub mod sync;
 mod table;
+mod text;
 pub mod thread;
 mod thread_local;
 mod threads;

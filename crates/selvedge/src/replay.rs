@@ -7,10 +7,10 @@
 
 use crate::runtime::At;
 use crate::shared::Config;
+use crate::text::Text;
 use crate::update::Updates;
 use selvedge_machine::ViolationKind;
 use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
-use std::fmt::Write;
 
 /// An execution of a model.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,12 +69,16 @@ impl Recorded {
             (true, true) => 'v',
         };
         let flags = [flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(cut);
-        let paths: Vec<String> = threads.iter().map(|path| write_path(path)).collect();
-        let mut text = format!("{};{};{};", self.model, String::from_iter(flags), paths.join("/"));
+        let mut text = String::with_capacity(self.model.len() + 16 + 8 * (threads.len() + steps.len()));
+        text.add(&self.model).add(";").extend(flags);
+        text.push(';');
+        for (n, path) in threads.iter().enumerate() {
+            add_path(text.add(if n > 0 { "/" } else { "" }), path);
+        }
+        text.push(';');
         let words = steps.iter().enumerate().map(|(n, step)| {
             let thread = threads.iter().position(|path| *path == step.thread).unwrap_or(0);
-            let link = links.as_ref().map(|links| links[n]).unwrap_or_default();
-            write_step(thread, step.choice, link)
+            (thread, step.choice, links.as_ref().map(|links| links[n]).unwrap_or_default())
         });
         let mut words = words.peekable();
         while let Some(word) = words.next() {
@@ -83,10 +87,10 @@ impl Recorded {
                 count += 1;
             }
             let separator = if text.ends_with(';') { "" } else { "," };
-            let _ = match count {
-                1 => write!(text, "{separator}{word}"),
-                count => write!(text, "{separator}{word}*{count}"),
-            };
+            add_step(text.add(separator), word);
+            if count > 1 {
+                text.add("*").number(count);
+            }
         }
         text
     }
@@ -127,29 +131,32 @@ impl Recorded {
     }
 }
 
-fn write_path(path: &[u32]) -> String {
-    let numbers: Vec<String> = path.iter().map(u32::to_string).collect();
-    if numbers.is_empty() { "-".to_owned() } else { numbers.join(".") }
+fn add_path(text: &mut String, path: &[u32]) {
+    if path.is_empty() {
+        text.push('-');
+    }
+    for (n, &child) in path.iter().enumerate() {
+        text.add(if n > 0 { "." } else { "" }).number(child.into());
+    }
 }
 
 fn read_path(text: &str) -> Option<Vec<u32>> {
     if text == "-" { Some(Vec::new()) } else { text.split('.').map(|n| n.parse().ok()).collect() }
 }
 
-fn write_step(thread: usize, choice: u32, link: Link) -> String {
-    let mut text = thread.to_string();
+fn add_step(text: &mut String, (thread, choice, link): (usize, u32, Link)) {
+    text.number(thread as u64);
     if choice > 0 {
-        let _ = write!(text, "c{choice}");
+        text.add("c").number(choice.into());
     }
     match link.from {
-        Some(Source::Initial) => text.push_str("r-"),
-        Some(Source::Step(n)) => drop(write!(text, "r{n}")),
-        None => {}
-    }
+        Some(Source::Initial) => text.add("r-"),
+        Some(Source::Step(n)) => text.add("r").number(n as u64),
+        None => text,
+    };
     if link.place > 0 {
-        let _ = write!(text, "w{}", link.place);
+        text.add("w").number(link.place.into());
     }
-    text
 }
 
 fn read_step(text: &str) -> Option<(usize, u32, Link)> {

@@ -1,60 +1,98 @@
 //! What went wrong, in words.
 
-use crate::runtime;
+use crate::runtime::{self, At};
 use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, TAKER};
+use crate::text::Text;
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::schedule::EventRecord;
 use selvedge_machine::verdict::Interruption;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Purpose, ThreadId, Unsupported, Violation, ViolationKind};
 use std::fmt::Write;
 
-/// An object in words.
+/// An object in words; nothing if it is not known.
 pub(crate) fn object(addr: Addr) -> String {
-    runtime::shared(|shared| match (shared.origins.get(&addr), shared.parks.get(&addr)) {
-        (Some((what, at)), _) => format!("{what} (made at {}:{}:{})", at.file(), at.line(), at.column()),
-        (None, Some(&thread)) => format!("an unpark of {}", shared.threads.name(thread)),
-        (None, None) => String::new(),
-    })
+    let mut text = String::with_capacity(ROOM_FOR_OPERATION);
+    add_object(&mut text, addr);
+    text
 }
 
-fn on(addr: Addr) -> String {
-    let object = object(addr);
-    if object.is_empty() { "an object from outside the model".to_owned() } else { object }
+/// Most operations need no more characters.
+const ROOM_FOR_OPERATION: usize = 120;
+
+fn add_object(text: &mut String, addr: Addr) {
+    runtime::shared(|shared| match (shared.origins.get(&addr), shared.parks.get(&addr)) {
+        (Some((what, at)), _) => {
+            text.add(what).add(" (made at ").at(at).add(")");
+        }
+        (None, Some(&thread)) => shared.threads.add_name(thread, text.add("an unpark of ")),
+        (None, None) => {}
+    });
+}
+
+/// Adds some words and an object.
+fn add_on(text: &mut String, words: &str, addr: Addr) {
+    text.push_str(words);
+    let before = text.len();
+    add_object(text, addr);
+    if text.len() == before {
+        text.push_str("an object from outside the model");
+    }
 }
 
 /// A value of an access in words.
-pub(crate) fn value(access: &Access, value: u64) -> String {
+pub(crate) fn add_value(text: &mut String, access: &Access, value: u64) {
     let what = runtime::shared(|shared| shared.origins.get(&access.addr).map_or("", |(what, _)| what));
     let bits = 64 - 8 * u32::from(access.size.clamp(1, 8));
     match what {
-        "AtomicBool" => (value != 0).to_string(),
-        "AtomicPtr" if value == 0 => "null".to_owned(),
-        "AtomicPtr" => format!("{value:#x}"),
-        what if what.starts_with("AtomicI") => (((value << bits) as i64) >> bits).to_string(),
-        _ => value.to_string(),
+        "AtomicBool" => text.push_str(if value != 0 { "true" } else { "false" }),
+        "AtomicPtr" if value == 0 => text.push_str("null"),
+        "AtomicPtr" => drop(write!(text, "{value:#x}")),
+        what if what.starts_with("AtomicI") => {
+            let value = ((value << bits) as i64) >> bits;
+            text.add(if value < 0 { "-" } else { "" }).number(value.unsigned_abs());
+        }
+        _ => {
+            text.number(value);
+        }
     }
 }
 
 /// An operation in words.
 pub(crate) fn operation(op: &Op) -> String {
+    let mut text = String::with_capacity(ROOM_FOR_OPERATION);
+    add_operation(&mut text, op);
+    text
+}
+
+/// Adds an operation in words.
+pub(crate) fn add_operation(text: &mut String, op: &Op) {
     match op {
-        Op::Access(access) => access_in_words(access),
-        Op::Fence { order } => format!("fence {}", order_in_words(*order)),
-        Op::Spawn { child } => format!("spawns {}", name(*child)),
-        Op::Join { thread } => format!("joins {}", name(*thread)),
-        Op::CondWait { cond } => format!("starts to wait on {}", on(*cond)),
-        Op::CondWake { cond, .. } => format!("wakes from {}", on(*cond)),
-        Op::CondSignal { cond } => format!("notifies one on {}", on(*cond)),
-        Op::CondBroadcast { cond } => format!("notifies all on {}", on(*cond)),
-        Op::Choose { alternatives } => format!("chooses one of {alternatives}"),
-        Op::Free { addr, .. } => format!("frees {}", on(*addr)),
-        Op::AtomicBegin | Op::AtomicEnd => "an atomic section".to_owned(),
+        Op::Access(access) => add_access(text, access),
+        Op::Fence { order } => {
+            text.add("fence ").add(order_in_words(*order));
+        }
+        Op::Spawn { child } => add_name(text.add("spawns "), *child),
+        Op::Join { thread } => add_name(text.add("joins "), *thread),
+        Op::CondWait { cond } => add_on(text, "starts to wait on ", *cond),
+        Op::CondWake { cond, .. } => add_on(text, "wakes from ", *cond),
+        Op::CondSignal { cond } => add_on(text, "notifies one on ", *cond),
+        Op::CondBroadcast { cond } => add_on(text, "notifies all on ", *cond),
+        Op::Choose { alternatives } => {
+            text.add("chooses one of ").number((*alternatives).into());
+        }
+        Op::Free { addr, .. } => add_on(text, "frees ", *addr),
+        Op::AtomicBegin | Op::AtomicEnd => text.push_str("an atomic section"),
     }
 }
 
 /// A thread in words.
 pub(crate) fn name(thread: ThreadId) -> String {
     runtime::shared(|shared| shared.threads.name(thread))
+}
+
+/// Adds a thread in words.
+pub(crate) fn add_name(text: &mut String, thread: ThreadId) {
+    runtime::shared(|shared| shared.threads.add_name(thread, text));
 }
 
 fn order_in_words(order: Order) -> &'static str {
@@ -68,8 +106,8 @@ fn order_in_words(order: Order) -> &'static str {
     }
 }
 
-/// What is done with a word of a channel, in words; none if it is not one of a channel.
-fn channel_in_words(access: &Access) -> Option<String> {
+/// What is done with a word of a channel, and where that was made; none if it is not one of a channel.
+fn channel_in_words(access: &Access) -> Option<(&'static str, At)> {
     let (what, at) = runtime::shared(|shared| shared.origins.get(&access.addr).copied())?;
     let does = match (what, access.kind) {
         (CHANNEL, AccessKind::Rmw { op: RmwOp::Add, .. }) => "sends to",
@@ -91,32 +129,48 @@ fn channel_in_words(access: &Access) -> Option<String> {
         (TAKER, _) => "waits for the receiver of",
         _ => return None,
     };
-    Some(format!("{does} a channel (made at {}:{}:{})", at.file(), at.line(), at.column()))
+    Some((does, at))
 }
 
-fn access_in_words(access: &Access) -> String {
-    if let Some(words) = channel_in_words(access) {
-        return words;
+fn add_access(text: &mut String, access: &Access) {
+    if let Some((does, at)) = channel_in_words(access) {
+        text.add(does).add(" a channel (made at ").at(at).add(")");
+        return;
     }
-    let (object, order) = (on(access.addr), order_in_words(access.order));
-    let shown = |n: u64| value(access, n);
-    match (access.purpose, access.kind) {
-        (Purpose::Lock, _) => format!("locks {object}"),
-        (Purpose::Unlock, _) => format!("unlocks {object}"),
-        (Purpose::Sync, AccessKind::Load) => format!("waits for {object}"),
-        (Purpose::Sync, _) if access.until.is_some() => format!("waits for {object}"),
-        (Purpose::Sync, _) => format!("signals {object}"),
-        (_, AccessKind::Cas { .. }) if is_lock(access.addr) => format!("tries to lock {object}"),
-        (_, AccessKind::Load) => format!("load, {order}, of {object}"),
-        (_, AccessKind::Store { .. }) if access.order == Order::Plain => format!("write, {order}, of {object}"),
-        (_, AccessKind::Store { value }) => format!("store of {}, {order}, to {object}", shown(value)),
-        (_, AccessKind::Rmw { op: RmwOp::Xchg, operand, .. }) => {
-            format!("swap with {}, {order}, on {object}", shown(operand))
+    let words = match (access.purpose, access.kind) {
+        (Purpose::Lock, _) => Some("locks "),
+        (Purpose::Unlock, _) => Some("unlocks "),
+        (Purpose::Sync, AccessKind::Load) => Some("waits for "),
+        (Purpose::Sync, _) if access.until.is_some() => Some("waits for "),
+        (Purpose::Sync, _) => Some("signals "),
+        (_, AccessKind::Cas { .. }) if is_lock(access.addr) => Some("tries to lock "),
+        _ => None,
+    };
+    if let Some(words) = words {
+        return add_on(text, words, access.addr);
+    }
+    let order = order_in_words(access.order);
+    match access.kind {
+        AccessKind::Load => add_on(text.add("load, ").add(order), ", of ", access.addr),
+        AccessKind::Store { .. } if access.order == Order::Plain => {
+            add_on(text.add("write, ").add(order), ", of ", access.addr);
         }
-        (_, AccessKind::Rmw { op, operand, .. }) => format!("{op} {}, {order}, on {object}", shown(operand)),
-        (_, AccessKind::Cas { expected, new, failure }) => {
-            let (expected, new, failure) = (shown(expected), shown(new), order_in_words(failure));
-            format!("compare-exchange of {expected} to {new}, {order} or {failure}, on {object}")
+        AccessKind::Store { value } => {
+            add_value(text.add("store of "), access, value);
+            add_on(text.add(", ").add(order), ", to ", access.addr);
+        }
+        AccessKind::Rmw { op, operand, .. } => {
+            match op {
+                RmwOp::Xchg => text.push_str("swap with "),
+                op => drop(write!(text, "{op} ")),
+            }
+            add_value(text, access, operand);
+            add_on(text.add(", ").add(order), ", on ", access.addr);
+        }
+        AccessKind::Cas { expected, new, failure } => {
+            add_value(text.add("compare-exchange of "), access, expected);
+            add_value(text.add(" to "), access, new);
+            add_on(text.add(", ").add(order).add(" or ").add(order_in_words(failure)), ", on ", access.addr);
         }
     }
 }

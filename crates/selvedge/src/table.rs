@@ -1,45 +1,73 @@
 //! An execution as a table: a line for every step, in an order in which nobody reads what was not written yet.
 
 use crate::nondet;
-use crate::report::{name, operation, value};
+use crate::report::{add_name, add_operation, add_value, name, operation};
+use crate::text::{Text, width};
 use selvedge_ir::Order;
 use selvedge_machine::schedule::{EventRecord, Replay, Source, ThreadEnd};
 use selvedge_machine::{Access, Op, Purpose, Status};
-use std::fmt::Write;
 
 /// The steps of an execution, and where its threads are at its end. If that is their fault, they stay there for ever.
 pub(crate) fn table(replay: &Replay, forever: bool) -> String {
-    let rows: Vec<[String; 4]> =
-        replay.events.iter().enumerate().map(|(n, event)| row(&replay.events, n, event)).collect();
-    let heads = ["step", "thread", "place", "what it does"];
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([heads[column].len()]).max().unwrap_or(0)
-    };
-    let [first, second, third] = [0, 1, 2].map(width);
-    let mut text = String::new();
-    for [n, thread, place, what] in std::iter::once(&heads.map(str::to_owned)).chain(&rows) {
-        let _ = writeln!(text, "  {n:>first$}  {thread:second$}  {place:third$}  {what}");
+    // Threads, places and what they do, one after the other, and where each of them ends.
+    let mut cells = String::with_capacity(ROOM * replay.events.len());
+    let rows: Vec<[usize; 3]> = (0..replay.events.len()).map(|n| add_row(&mut cells, &replay.events, n)).collect();
+    let starts = std::iter::once(0).chain(rows.iter().map(|row| row[2]));
+    let rows = || starts.clone().zip(&rows).map(|(start, &[a, b, c])| [&cells[start..a], &cells[a..b], &cells[b..c]]);
+    let first = HEADS[0].len().max(digits(replay.events.len()));
+    let widest = |column: usize| rows().map(|row| width(row[column])).max().unwrap_or(0).max(HEADS[column + 1].len());
+    let (second, third) = (widest(0), widest(1));
+    let mut text = String::with_capacity(cells.len() + 2 * ROOM + (first + second + third) * replay.events.len());
+    let [step, thread, place, what] = HEADS;
+    text.add("  ").blanks(first - step.len()).add(step).add("  ");
+    add_line(&mut text, [(thread, second), (place, third)], what);
+    for (n, [thread, place, what]) in (1..).zip(rows()) {
+        text.add("  ").blanks(first - digits(n)).number(n as u64).add("  ");
+        add_line(&mut text, [(thread, second), (place, third)], what);
     }
     for end in &replay.threads {
         let waits = match (end.status, &end.waiting, &end.spins) {
             (Status::Ready, Some((op, site)), _) if !forever => {
-                let _ = writeln!(text, "  {} has come to {}: {}", end.name, site.span, operation(op));
+                text.add("  ").add(&end.name).add(" has come to ").span(&site.span).add(": ");
+                add_operation(&mut text, op);
+                text.push('\n');
                 continue;
             }
-            (Status::Ready, Some((Op::Access(access), site)), _) if access.spins => {
-                format!("spins forever at {}", site.span)
-            }
-            (Status::Ready, Some((op, site)), _) => format!("waits forever at {}: {}", site.span, operation(op)),
-            (_, _, Some(site)) => format!("spins forever at {}", site.span),
+            (Status::Ready, Some((Op::Access(access), site)), _) if access.spins => (site, None),
+            (Status::Ready, Some((op, site)), _) => (site, Some(op)),
+            (_, _, Some(site)) => (site, None),
             _ => continue,
         };
-        let _ = writeln!(text, "  {} {waits}", end.name);
+        let (site, op) = waits;
+        text.add("  ").add(&end.name).add(if op.is_some() { " waits" } else { " spins" });
+        text.add(" forever at ").span(&site.span);
+        if let Some(op) = op {
+            add_operation(text.add(": "), op);
+        }
+        text.push('\n');
         for line in again_and_again(&replay.events, end) {
-            let _ = writeln!(text, "    again and again: {line}");
+            text.add("    again and again: ").add(&line).add("\n");
         }
     }
     text
+}
+
+/// The columns.
+const HEADS: [&str; 4] = ["step", "thread", "place", "what it does"];
+/// Most lines have no more characters.
+const ROOM: usize = 160;
+
+/// How many digits a number has.
+fn digits(number: usize) -> usize {
+    number.max(1).ilog10() as usize + 1
+}
+
+/// Adds cells that have a width, and one that needs none.
+fn add_line(text: &mut String, cells: [(&str, usize); 2], what: &str) {
+    for (cell, wide) in cells {
+        text.add(cell).blanks(wide - width(cell) + 2);
+    }
+    text.add(what).add("\n");
 }
 
 /// What a thread that spins forever reads, from whom and where: all its reads since it last changed something, the newest at
@@ -85,7 +113,10 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
 
 /// A read, its value and who wrote that.
 fn read_in_words(events: &[EventRecord], access: &Access, found: Option<u64>, from: Source) -> String {
-    let found = found.map_or(String::new(), |found| format!(" -> {}", value(access, found)));
+    let mut text = operation(&Op::Access(*access));
+    if let Some(found) = found {
+        add_value(text.add(" -> "), access, found);
+    }
     let from = match from {
         Source::Initial => "its first value".to_owned(),
         Source::Step(n) => {
@@ -93,7 +124,8 @@ fn read_in_words(events: &[EventRecord], access: &Access, found: Option<u64>, fr
             format!("from step {}, {} at {}", n + 1, name(writer.thread), writer.site.span)
         }
     };
-    format!("{}{found} ({from})", operation(&Op::Access(*access)))
+    text.add(" (").add(&from).add(")");
+    text
 }
 
 /// The coherence-last write to what an access is to.
@@ -105,47 +137,67 @@ fn last_write(events: &[EventRecord], access: &Access) -> Source {
     writes.max_by_key(|(n, event)| (event.link.place, *n)).map_or(Source::Initial, |(n, _)| Source::Step(n))
 }
 
-fn row(events: &[EventRecord], n: usize, event: &EventRecord) -> [String; 4] {
-    let mut what = operation(&event.op);
+/// Adds the cells of a step to others, and says where they end.
+fn add_row(cells: &mut String, events: &[EventRecord], n: usize) -> [usize; 3] {
+    let event = &events[n];
+    add_name(cells, event.thread);
+    let thread = cells.len();
+    add_place(cells, events, n);
+    let place = cells.len();
+    add_what(cells, events, n);
+    [thread, place, cells.len()]
+}
+
+/// Adds what a step does.
+fn add_what(text: &mut String, events: &[EventRecord], n: usize) {
+    let event = &events[n];
+    if let Op::Choose { .. } = event.op {
+        match (nondet::without_reason(&event.site.span), event.done.old) {
+            (None, chosen) => {
+                add_operation(text, &event.op);
+                text.add(" -> ").number(chosen);
+            }
+            (Some(what), 0) => {
+                text.add(what).add(" only for a reason, here");
+            }
+            (Some(what), _) => {
+                text.add(what).add(" for no reason");
+            }
+        }
+        return;
+    }
+    add_operation(text, &event.op);
     if let Op::Access(access) = &event.op
         && access.purpose == Purpose::Data
         && access.reads()
         && access.order != Order::Plain
     {
-        let _ = write!(what, " -> {}", value(access, event.done.old));
+        add_value(text.add(" -> "), access, event.done.old);
         match source(events, n, access) {
-            Source::Initial => what.push_str(" (its first value)"),
-            Source::Step(from) => drop(write!(what, " (from step {})", from + 1)),
-        }
-        if let Some(missed) = event.missed {
-            let _ = write!(what, ", not the newer one of step {}", missed + 1);
-        }
-    }
-    if let Op::Choose { .. } = event.op {
-        what = match (nondet::without_reason(&event.site.span), event.done.old) {
-            (None, chosen) => format!("{what} -> {chosen}"),
-            (Some(what), 0) => format!("{what} only for a reason, here"),
-            (Some(what), _) => format!("{what} for no reason"),
+            Source::Initial => text.add(" (its first value)"),
+            Source::Step(from) => text.add(" (from step ").number(from as u64 + 1).add(")"),
         };
+        if let Some(missed) = event.missed {
+            text.add(", not the newer one of step ").number(missed as u64 + 1);
+        }
     }
     if let Op::CondWake { early: true, .. } = event.op
         && event.done.old == 0
     {
-        what.push_str(": time is up");
+        text.add(": time is up");
     }
-    [(n + 1).to_string(), name(event.thread), place(events, n), what]
 }
 
-/// Where a step is. Destructors are called by the standard library, which is no place that a reader knows: for them, the
+/// Adds where a step is. Destructors are called by the standard library, which is no place that a reader knows: for them, the
 /// place that the thread has been at before.
-fn place(events: &[EventRecord], n: usize) -> String {
+fn add_place(text: &mut String, events: &[EventRecord], n: usize) {
     let is_known = |event: &&EventRecord| !event.site.span.file.starts_with("/rustc/");
     let mut own = events[..=n].iter().rev().filter(|event| event.thread == events[n].thread);
     match own.find(is_known) {
-        Some(known) if std::ptr::eq(known, &raw const events[n]) => known.site.span.to_string(),
-        Some(known) => format!("after {}", known.site.span),
-        None => "in a destructor".to_owned(),
-    }
+        Some(known) if std::ptr::eq(known, &raw const events[n]) => text.span(&known.site.span),
+        Some(known) => text.add("after ").span(&known.site.span),
+        None => text.add("in a destructor"),
+    };
 }
 
 /// What a step reads from: in an interleaving, the last write before it.

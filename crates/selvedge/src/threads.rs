@@ -2,6 +2,7 @@
 //!
 //! A thread is known by its path: which child it is of which thread. It keeps its number over all executions.
 
+use crate::text::Text;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 
@@ -74,8 +75,19 @@ impl Threads {
 
     /// A thread's name for people.
     pub fn name(&self, thread: ThreadId) -> String {
-        let name = self.names.get(thread.index()).cloned().flatten();
-        name.unwrap_or_else(|| format!("thread {}", thread.index()))
+        let mut name = String::new();
+        self.add_name(thread, &mut name);
+        name
+    }
+
+    /// Adds it to a text.
+    pub fn add_name(&self, thread: ThreadId, text: &mut String) {
+        match self.names.get(thread.index()) {
+            Some(Some(name)) => text.push_str(name),
+            _ => {
+                text.add("thread ").number(thread.index() as u64);
+            }
+        }
     }
 }
 

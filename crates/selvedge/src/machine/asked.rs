@@ -257,6 +257,11 @@ impl Machine for RustMachine {
         Site { span, object, call, ..Site::default() }
     }
 
+    /// The table of steps says itself what operations touch (`table.rs`).
+    fn site_of_step(&self, thread: ThreadId) -> Site {
+        Site { span: self.state(thread).at.map(runtime::span).unwrap_or_default(), ..Site::default() }
+    }
+
     fn place_number(&self, thread: ThreadId) -> Option<u64> {
         let at = self.state(thread).at?;
         Some(std::ptr::from_ref(at).addr() as u64)
