@@ -40,6 +40,7 @@ use selvedge_ir::EntityRef;
 use selvedge_machine::{
     Access, Addr, Memory, Op, Outcome, Status, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
 };
+use std::cell::RefCell;
 use std::hash::Hasher;
 use std::sync::Arc;
 use surroundings::Surroundings;
@@ -120,6 +121,8 @@ pub(crate) struct RustMachine {
     looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
     /// The same where looks may come back in another state (`machine/returns.rs`).
     returns: returns::Returns,
+    /// What the thread can come to whose situation was asked for last.
+    reached: RefCell<situation::Reached>,
     /// A thread that was told a value to see what it does, and has gone on: if it is really told that next, it has been
     /// there before.
     ahead: Option<Ahead>,
@@ -181,6 +184,7 @@ impl RustMachine {
             tried: FxHashMap::default(),
             looks: FxHashMap::default(),
             returns: returns::Returns::default(),
+            reached: RefCell::default(),
             ahead: None,
             image: Vec::new(),
             surroundings: Surroundings::default(),

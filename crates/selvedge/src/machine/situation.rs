@@ -20,6 +20,19 @@ use selvedge_machine::{Outcome, ThreadId};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+/// What a thread can come to that is told nothing. It is the same as long as the run has not gone on: whoever was tried out
+/// meanwhile was put back.
+#[derive(Default)]
+pub(super) struct Reached {
+    /// The run, how many steps had been made, and the thread; none if nothing is known.
+    of: Option<(u64, usize, ThreadId)>,
+    /// A number for all of it.
+    number: u64,
+    /// By number, the blocks and the threads that were found.
+    blocks: Vec<bool>,
+    threads: Vec<bool>,
+}
+
 /// What can be come to from words that have been seen.
 struct Search<'a> {
     shared: &'a Shared,
@@ -36,23 +49,23 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(shared: &'a Shared, own: Range<usize>) -> Search<'a> {
-        Search {
-            shared,
-            own,
-            blocks: shared.blocks.bounds(),
-            stacks: shared.places.stack_bounds(),
-            found: vec![false; shared.blocks.count()],
-            threads: Vec::new(),
-            open: Vec::new(),
-            open_threads: Vec::new(),
-        }
+    /// One that starts with what was found before.
+    fn new(shared: &'a Shared, own: Range<usize>, found: Vec<bool>, threads: Vec<bool>) -> Search<'a> {
+        let (blocks, stacks) = (shared.blocks.bounds(), shared.places.stack_bounds());
+        Search { shared, blocks, stacks, own, found, threads, open: Vec::new(), open_threads: Vec::new() }
     }
 
     /// Sees a word, and adds what it is known as.
     #[inline]
     fn see(&mut self, word: u64, hasher: &mut Number) {
-        if may_be_pointer(word) { self.see_pointer(word, hasher) } else { hasher.write_u64(word) }
+        let at = (word & ADDRESS) as usize;
+        // Most words lead nowhere.
+        let may_lead = self.blocks.contains(&at) || self.stacks.contains(&at);
+        if may_be_pointer(word) && (may_lead || word != at as u64 || word == self.shared.run) {
+            self.see_pointer(word, hasher);
+        } else {
+            hasher.write_u64(word);
+        }
     }
 
     fn see_pointer(&mut self, word: u64, hasher: &mut Number) {
@@ -126,41 +139,88 @@ fn add_block(hasher: &mut Number, id: &BlockId, offset: usize) {
 impl RustMachine {
     /// The situation of a thread that stands at an operation and may be told some values.
     pub(super) fn situation(&self, thread: ThreadId, told: impl Iterator<Item = Outcome>) -> u64 {
-        let stack_of = |n: usize| self.slots[n].as_ref().map_or(&[][..], |slot| slot.strand.at_rest());
         runtime::shared(|shared| {
-            let shared: &Shared = shared;
-            let engine = self.pool.engine(shared.top);
-            let own = self.slots[thread.index()].as_ref().map_or(0..0, |slot| {
-                let (limit, base) = slot.strand.stack();
-                limit..base
-            });
-            let mut search = Search::new(shared, own);
-            let mut hasher = Number::default();
-            told.for_each(|value| search.see(shared.real_of(value), &mut hasher));
-            search.find_thread(thread);
-            let mut roots = Number::default();
-            shared.copies.words().into_iter().for_each(|word| search.see(word, &mut roots));
-            hasher.write_u64(shared.copies.fingerprint(|word| Some(shared.known_as(word))));
-            let lazies = shared.lazies.iter().map(|(_, lazy)| lazy);
-            // There may be nothing yet, or something that is empty.
-            let nothing = PerThread::default();
-            let own = shared.per_thread.get(thread.index()).unwrap_or(&nothing);
-            let PerThread { made, children, timeouts, spurious, deferred, locals, open } = own;
-            (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
-            open.hash(&mut hasher);
-            let locals = locals.iter().filter_map(|(_, local)| match local {
-                Local::There(local) => Some(local),
-                Local::Gone => None,
-            });
-            for value in lazies.chain(locals) {
-                search.see(std::ptr::from_ref(&**value).cast::<u8>().addr() as u64, &mut hasher);
+            let mut reached = self.reached.borrow_mut();
+            let of = Some((shared.run, self.made, thread));
+            if reached.of != of {
+                self.reach(shared, thread, &mut reached);
+                reached.of = of;
             }
-            (shared.raw_arcs.len(), shared.allocations.len(), shared.lazies.len()).hash(&mut hasher);
-            (shared.handed_over, shared.words.len(), shared.parks.len()).hash(&mut hasher);
-            shared.borrows.hash_into(&mut hasher);
-            let all = search.look_into(stack_of, &engine);
-            hasher.write_u64(all);
+            debug_assert_eq!(
+                reached.number,
+                {
+                    let mut anew = Reached::default();
+                    self.reach(shared, thread, &mut anew);
+                    anew.number
+                },
+                "what a thread can come to is the same as long as the run has not gone on"
+            );
+            let mut hasher = Number::default();
+            hasher.write_u64(reached.number);
+            // What it comes to in addition if it is told pointers.
+            let mut search = None;
+            for value in told {
+                let word = shared.real_of(value);
+                if may_be_pointer(word) {
+                    let (found, threads) = (&reached.blocks, &reached.threads);
+                    let search = search.get_or_insert_with(|| {
+                        Search::new(shared, self.stack_of(thread), found.clone(), threads.clone())
+                    });
+                    search.see(word, &mut hasher);
+                } else {
+                    hasher.write_u64(word);
+                }
+            }
+            if let Some(mut search) = search {
+                hasher.write_u64(self.look_into(&mut search, shared));
+            }
             hasher.finish()
         })
+    }
+
+    /// Where the stack of a thread is.
+    fn stack_of(&self, thread: ThreadId) -> Range<usize> {
+        self.slots[thread.index()].as_ref().map_or(0..0, |slot| {
+            let (limit, base) = slot.strand.stack();
+            limit..base
+        })
+    }
+
+    fn look_into(&self, search: &mut Search, shared: &Shared) -> u64 {
+        let at_rest = |n: usize| self.slots[n].as_ref().map_or(&[][..], |slot| slot.strand.at_rest());
+        search.look_into(at_rest, &self.pool.engine(shared.top))
+    }
+
+    /// Looks for what a thread that stands at an operation can come to.
+    fn reach(&self, shared: &Shared, thread: ThreadId, reached: &mut Reached) {
+        let (mut found, mut threads) = (std::mem::take(&mut reached.blocks), std::mem::take(&mut reached.threads));
+        found.clear();
+        found.resize(shared.blocks.count(), false);
+        threads.clear();
+        let mut search = Search::new(shared, self.stack_of(thread), found, threads);
+        let mut hasher = Number::default();
+        search.find_thread(thread);
+        let mut roots = Number::default();
+        shared.copies.words().into_iter().for_each(|word| search.see(word, &mut roots));
+        hasher.write_u64(shared.copies.fingerprint(|word| Some(shared.known_as(word))));
+        let lazies = shared.lazies.iter().map(|(_, lazy)| lazy);
+        // There may be nothing yet, or something that is empty.
+        let nothing = PerThread::default();
+        let own = shared.per_thread.get(thread.index()).unwrap_or(&nothing);
+        let PerThread { made, children, timeouts, spurious, deferred, locals, open } = own;
+        (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
+        open.hash(&mut hasher);
+        let locals = locals.iter().filter_map(|(_, local)| match local {
+            Local::There(local) => Some(local),
+            Local::Gone => None,
+        });
+        for value in lazies.chain(locals) {
+            search.see(std::ptr::from_ref(&**value).cast::<u8>().addr() as u64, &mut hasher);
+        }
+        (shared.raw_arcs.len(), shared.allocations.len(), shared.lazies.len()).hash(&mut hasher);
+        (shared.handed_over, shared.words.len(), shared.parks.len()).hash(&mut hasher);
+        shared.borrows.hash_into(&mut hasher);
+        hasher.write_u64(self.look_into(&mut search, shared));
+        (reached.number, reached.blocks, reached.threads) = (hasher.finish(), search.found, search.threads);
     }
 }
