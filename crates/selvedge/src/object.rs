@@ -182,7 +182,7 @@ impl Word {
     #[track_caller]
     pub fn access(&self, order: Order, kind: AccessKind, at: At) -> Outcome {
         let addr = self.addr();
-        runtime::tidy();
+        runtime::tidy_frame();
         runtime::perform(Op::Access(Access::new(addr, self.size, order, kind)), at)
     }
 
@@ -197,7 +197,7 @@ impl Word {
         at: At,
     ) -> Outcome {
         let access = Access::new(self.addr(), self.size, order, kind);
-        runtime::tidy();
+        runtime::tidy_frame();
         runtime::perform(Op::Access(Access { purpose, until, ..access }), at)
     }
 }

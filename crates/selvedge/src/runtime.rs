@@ -244,7 +244,7 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
         fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
     if UNUSUAL.get() {
-        scrub();
+        scrub_frame();
         return perform_unusually(op, at);
     }
     suspend_pending(op, at)
@@ -491,6 +491,24 @@ pub(crate) fn prepare() {
 pub(crate) fn tidy() {
     if UNUSUAL.get() {
         scrub();
+    }
+}
+
+/// The same for who calls [`perform`] next: that is one small frame, and what is below it is cleared from there.
+#[inline(always)]
+pub(crate) fn tidy_frame() {
+    if UNUSUAL.get() {
+        scrub_frame();
+    }
+}
+
+/// Clears the stack where the frame of what is called next will be: of [`perform`], or of what it calls.
+#[inline(never)]
+fn scrub_frame() {
+    if DEEP.get() {
+        scrub_deep();
+    } else {
+        std::hint::black_box(&mut [0u64; 64]);
     }
 }
 

@@ -24,7 +24,29 @@ impl Step {
     /// Whether this is the operation. The same code performs it, so its place is at the same address.
     #[inline]
     pub fn is(&self, op: &Op, at: At) -> bool {
-        self.op == *op && self.at.is_none_or(|known| std::ptr::eq(known, at))
+        self.is_at(at) && self.op == *op
+    }
+
+    /// Whether this is the operation, which has got no marks yet, if it needs none but those that this one has: it confirms
+    /// nothing.
+    #[inline]
+    fn is_but_for_marks(&self, op: &Op, at: At) -> bool {
+        let same = match (&self.op, op) {
+            (Op::Access(known), Op::Access(access)) => {
+                let plain = (known.addr, known.size, known.order, known.purpose, known.raw);
+                plain == (access.addr, access.size, access.order, access.purpose, access.raw)
+                    && known.kind == access.kind
+                    && known.until == access.until
+                    && !known.confirms
+            }
+            (known, op) => known == op,
+        };
+        same && self.is_at(at)
+    }
+
+    #[inline]
+    fn is_at(&self, at: At) -> bool {
+        self.at.is_none_or(|known| std::ptr::eq(known, at))
     }
 }
 
@@ -47,11 +69,22 @@ impl Script {
     /// A thread comes to an operation: the step that it is, if it is the next one. The machine has to know of new threads.
     #[inline]
     pub fn take(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<&Step> {
+        self.take_if(thread, op, |step| step.is(op, at))
+    }
+
+    /// The same if the operation has got no marks yet: the step has them.
+    #[inline]
+    pub fn take_marked(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<&Step> {
+        self.take_if(thread, op, |step| step.is_but_for_marks(op, at))
+    }
+
+    #[inline]
+    fn take_if(&mut self, thread: ThreadId, op: &Op, same: impl FnOnce(&Step) -> bool) -> Option<&Step> {
         if self.next >= self.end {
             return None;
         }
         let step = &self.steps[self.next];
-        let is_next = step.thread == thread && !matches!(op, Op::Spawn { .. }) && step.is(op, at);
+        let is_next = step.thread == thread && !matches!(op, Op::Spawn { .. }) && same(step);
         is_next.then(|| {
             self.next += 1;
             step

@@ -11,7 +11,7 @@ use crate::places::{Met, Place, Places};
 use crate::retry::{Open, Retries, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
-use crate::script::Script;
+use crate::script::{Script, Step};
 use crate::spin::{Cycle, Iteration, Waits};
 use crate::threads::Threads;
 use crate::update::Updates;
@@ -349,12 +349,17 @@ impl Shared {
     /// A thread comes to an operation of a run that is being repeated: the outcome, if it goes on by itself.
     #[inline]
     pub fn repeat(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<Outcome> {
-        let step = self.script.take(thread, op, at)?;
-        self.blocks.now = step.now;
+        let &Step { now, outcome, .. } = self.script.take(thread, op, at)?;
+        self.repeats_step(now);
+        Some(outcome)
+    }
+
+    /// A thread goes on by itself. As if the machine had been asked: the memory knows what was met before.
+    #[inline]
+    fn repeats_step(&mut self, now: u32) {
+        self.blocks.now = now;
         self.repeated += 1;
-        // As if the machine had been asked: the memory knows what was met before.
         self.met.clear();
-        Some(step.outcome)
     }
 
     /// The same if operations get marks: the operation is marked first, and what is known of its thread's attempt changes as
@@ -364,6 +369,17 @@ impl Shared {
             return Repeat::No;
         }
         let before = self.per_thread.get(thread.index()).and_then(|own| own.open);
+        if before.is_none()
+            && let Some(&Step { op, outcome, now, .. }) = self.script.take_marked(thread, op, at)
+        {
+            // No attempt has to be confirmed: the marks are those that it got before.
+            self.repeats_step(now);
+            if matches!(op, Op::Access(Access { speculative: Some(_), .. })) {
+                self.per_thread(thread);
+                self.retries.performed(&mut self.per_thread[thread.index()].open, &op, at, outcome);
+            }
+            return Repeat::Told(outcome);
+        }
         let Standing::Op(op) = self.comes_to(thread, *op, at) else { return Repeat::Unexpected };
         let outcome = self.repeat(thread, &op, at);
         if !self.retries.is_empty() {

@@ -162,7 +162,7 @@ fn end_access(thread: selvedge_machine::ThreadId, kind: AccessKind, at: At) -> u
         shared.origins.entry(addr).or_insert(("the end of a thread", at));
         addr
     });
-    runtime::tidy();
+    runtime::tidy_frame();
     runtime::perform(Op::Access(Access::new(addr, 8, Order::Relaxed, kind)), at)
 }
 

@@ -58,14 +58,14 @@ impl<'a> Search<'a> {
     /// Sees a word, and adds what it is known as.
     #[inline]
     fn see(&mut self, word: u64, hasher: &mut Number) {
-        let at = (word & ADDRESS) as usize;
-        // Most words lead nowhere.
-        let may_lead = self.blocks.contains(&at) || self.stacks.contains(&at);
-        if may_be_pointer(word) && (may_lead || word != at as u64 || word == self.shared.run) {
-            self.see_pointer(word, hasher);
-        } else {
-            hasher.write_u64(word);
-        }
+        if may_be_pointer(word) && self.may_lead(word) { self.see_pointer(word, hasher) } else { hasher.write_u64(word) }
+    }
+
+    /// Whether a word may lead somewhere, or be known by another name. Most do not.
+    #[inline]
+    fn may_lead(&self, word: u64) -> bool {
+        let within = |range: &Range<usize>| (word & ADDRESS).wrapping_sub(range.start as u64) < range.len() as u64;
+        within(&self.blocks) || within(&self.stacks) || word & !ADDRESS != 0 || word == self.shared.run
     }
 
     fn see_pointer(&mut self, word: u64, hasher: &mut Number) {

@@ -37,7 +37,7 @@ impl Bits {
     #[inline(never)]
     fn access(&self, order: Order, kind: AccessKind, at: At) -> usize {
         let addr = self.see();
-        runtime::tidy();
+        runtime::tidy_frame();
         real_of(runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at)) as usize
     }
 
