@@ -395,11 +395,6 @@ impl Blocks {
         self.position(at).map(|n| &self.blocks[n])
     }
 
-    /// The same, and the how many-th it is of this run.
-    pub fn find_nth(&self, at: usize) -> Option<(usize, &Block)> {
-        self.position(at).map(|n| (n, &self.blocks[n]))
-    }
-
     /// The n-th block of this run, and its bytes, if it lives.
     pub fn nth(&self, n: usize) -> (&Block, &[u8]) {
         let block = &self.blocks[n];

@@ -161,15 +161,14 @@ impl Strand {
             }
         };
         // Most of it is the same.
-        for (n, (new, old)) in now.rchunks(64).zip(before[before.len() - common..].rchunks(64)).enumerate() {
-            if new != old {
-                for (m, (new, old)) in
-                    new.rchunks(8).zip(old.rchunks(8)).enumerate().filter(|(_, (new, old))| new != old)
-                {
-                    changed(64 * n + 8 * m, new, old);
-                }
+        let same = |new: &[u64; 8], old: &[u64; 8]| new.iter().zip(old).fold(0, |all, (new, old)| all | new ^ old) == 0;
+        let (now, before) = (now.as_rchunks::<8>(), before[before.len() - common..].as_rchunks::<8>());
+        for (n, (new, old)) in now.1.iter().rev().zip(before.1.iter().rev()).enumerate() {
+            if !same(new, old) {
+                changed(8 * n, new, old);
             }
         }
+        changed(8 * now.1.len(), now.0, before.0);
         changed(common.next_multiple_of(8), deeper, &[]);
     }
 

@@ -33,14 +33,37 @@ pub(super) struct Reached {
     threads: Vec<bool>,
 }
 
+/// A part of memory.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u64,
+    size: u64,
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Span {
+        Span { start: range.start as u64, size: range.len() as u64 }
+    }
+}
+
+impl Span {
+    /// Asked for every word of a stack.
+    #[inline]
+    fn contains(self, at: u64) -> bool {
+        at.wrapping_sub(self.start) < self.size
+    }
+}
+
 /// What can be come to from words that have been seen.
 struct Search<'a> {
     shared: &'a Shared,
     /// Where there are blocks and stacks.
-    blocks: Range<usize>,
-    stacks: Range<usize>,
+    blocks: Span,
+    stacks: Span,
     /// The stack of the thread itself.
-    own: Range<usize>,
+    own: Span,
+    /// The block that was last come to: it is pointed to more than once.
+    last: usize,
     /// By number, which were found, and which of them have not been looked into.
     found: Vec<bool>,
     threads: Vec<bool>,
@@ -51,39 +74,56 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     /// One that starts with what was found before.
     fn new(shared: &'a Shared, own: Range<usize>, found: Vec<bool>, threads: Vec<bool>) -> Search<'a> {
-        let (blocks, stacks) = (shared.blocks.bounds(), shared.places.stack_bounds());
-        Search { shared, blocks, stacks, own, found, threads, open: Vec::new(), open_threads: Vec::new() }
+        let (blocks, stacks) = (shared.blocks.bounds().into(), shared.places.stack_bounds().into());
+        let (own, open, open_threads) = (own.into(), Vec::new(), Vec::new());
+        Search { shared, blocks, stacks, own, last: 0, found, threads, open, open_threads }
     }
 
     /// Sees a word, and adds what it is known as.
     #[inline]
     fn see(&mut self, word: u64, hasher: &mut Number) {
-        if may_be_pointer(word) && self.may_lead(word) { self.see_pointer(word, hasher) } else { hasher.write_u64(word) }
+        if may_be_pointer(word) && self.may_lead(word) {
+            self.see_pointer(word, hasher)
+        } else {
+            hasher.write_u64(word)
+        }
     }
 
     /// Whether a word may lead somewhere, or be known by another name. Most do not.
     #[inline]
     fn may_lead(&self, word: u64) -> bool {
-        let within = |range: &Range<usize>| (word & ADDRESS).wrapping_sub(range.start as u64) < range.len() as u64;
-        within(&self.blocks) || within(&self.stacks) || word & !ADDRESS != 0 || word == self.shared.run
+        let at = word & ADDRESS;
+        self.blocks.contains(at) || self.stacks.contains(at) || at != word || word == self.shared.run
+    }
+
+    /// The number of the block that an address points into.
+    #[inline]
+    fn block_at(&mut self, at: u64) -> Option<usize> {
+        if !self.blocks.contains(at) {
+            return None;
+        }
+        let last = self.shared.blocks.all().get(self.last);
+        if last.is_none_or(|block| at.wrapping_sub(block.at as u64) >= block.id.size as u64) {
+            self.last = self.shared.blocks.position(at as usize)?;
+        }
+        Some(self.last)
     }
 
     fn see_pointer(&mut self, word: u64, hasher: &mut Number) {
-        let at = (word & ADDRESS) as usize;
-        let tagged = word & !ADDRESS != 0;
-        if self.blocks.contains(&at)
-            && let Some((n, block)) = self.shared.blocks.find_nth(at)
-        {
+        let at = word & ADDRESS;
+        let tagged = at != word;
+        if let Some(n) = self.block_at(at) {
             if !std::mem::replace(&mut self.found[n], true) {
                 self.open.push(n);
             }
             if !tagged {
-                return add_block(hasher, &block.id, at - block.at);
+                let block = &self.shared.blocks.all()[n];
+                return add_block(hasher, &block.id, at as usize - block.at);
             }
-        } else if self.own.contains(&at) && !tagged {
-            return hasher.write_usize(at - self.own.start);
-        } else if self.stacks.contains(&at)
-            && let Some((thread, depth)) = self.shared.places.on_stack(at)
+        } else if self.own.contains(at) && !tagged {
+            return hasher.write_u64(at - self.own.start);
+        } else if self.stacks.contains(at)
+            && let Some((thread, depth)) = self.shared.places.on_stack(at as usize)
         {
             self.find_thread(thread);
             if !tagged {
@@ -106,7 +146,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks into what was found; a number for what is there, in whatever order it was found.
-    fn look_into<'s>(&mut self, stack_of: impl Fn(usize) -> &'s [u64], engine: &Range<usize>) -> u64 {
+    fn look_into<'s>(&mut self, stack_of: impl Fn(usize) -> &'s [u64], engine: Span) -> u64 {
         let mut all = 0u64;
         loop {
             let mut hasher = Number::default();
@@ -118,8 +158,11 @@ impl<'a> Search<'a> {
                 hasher.write(rest);
             } else if let Some(thread) = self.open_threads.pop() {
                 hasher.write_usize(thread);
-                let links = |word: u64| if engine.contains(&(word as usize)) { 0 } else { word };
-                stack_of(thread).iter().for_each(|&word| self.see(links(word), &mut hasher));
+                for &word in stack_of(thread) {
+                    // Where the thread was resumed from is no part of it.
+                    let is_link = may_be_pointer(word) && engine.contains(word);
+                    self.see(if is_link { 0 } else { word }, &mut hasher);
+                }
             } else {
                 return all;
             }
@@ -188,7 +231,7 @@ impl RustMachine {
 
     fn look_into(&self, search: &mut Search, shared: &Shared) -> u64 {
         let at_rest = |n: usize| self.slots[n].as_ref().map_or(&[][..], |slot| slot.strand.at_rest());
-        search.look_into(at_rest, &self.pool.engine(shared.top))
+        search.look_into(at_rest, self.pool.engine(shared.top).into())
     }
 
     /// Looks for what a thread that stands at an operation can come to.

@@ -104,6 +104,11 @@ impl RustMachine {
 
     /// Numbers for what a thread has changed since a snapshot: on stacks, and elsewhere.
     pub(super) fn differences(&self, snapshot: &Snapshot) -> (u64, u64) {
+        (self.stack_differences(snapshot), self.memory_differences(snapshot))
+    }
+
+    /// A number for what a thread has changed on stacks since a snapshot.
+    pub(super) fn stack_differences(&self, snapshot: &Snapshot) -> u64 {
         let mut hasher = Number::default();
         let thread = snapshot.of.map_or(0, |(thread, _)| thread.index());
         let engine = self.pool.engine(runtime::shared(|shared| shared.top));
@@ -118,7 +123,7 @@ impl RustMachine {
                 (n, now).hash(&mut hasher);
             }
         }
-        (hasher.finish(), self.memory_differences(snapshot))
+        hasher.finish()
     }
 
     /// A number for what a thread has changed since a snapshot that is not on stacks.

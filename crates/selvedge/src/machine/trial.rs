@@ -163,7 +163,10 @@ impl RustMachine {
         if stacks == Stacks::AtTheEnd
             && let Some(last) = places.last_mut()
         {
-            last.trace = self.place(asked, came).trace;
+            last.trace = match asked.again {
+                true => self.trace(asked.thread, &asked.before),
+                false => Trace { stack: self.stack_differences(&asked.here), ..last.trace },
+            };
         }
         Some(places)
     }
