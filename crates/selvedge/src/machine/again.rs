@@ -1,4 +1,13 @@
 //! Running everything again up to the present step: what was taken back is undone only then.
+//!
+//! **Why runs are not kept and put back.** A thread that was tried out is put back to where it was (`snapshot.rs`), and a whole
+//! run could be copied and put back in the same way, which would save a quarter of what is explored of a queue with a lock, and
+//! two fifths of one without. But memory that a thread has allocated may have come to belong to something outside of the
+//! model: a collection in a `static`, or in what the closure has captured, that takes up what executions have shown. If the
+//! elements of a vector are put back, and not its length, which is elsewhere, it has elements that are none. Nobody can see from
+//! bytes who owns them. Between two operations little is changed, so it can be insisted on that all of that is what the library
+//! has announced (`Shared::has_touched`). From one step of an execution to another one many steps later, nodes are allocated
+//! and queues are filled: nearly nothing that takes time could be put back.
 
 use super::RustMachine;
 use crate::runtime;
