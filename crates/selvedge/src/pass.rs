@@ -125,8 +125,8 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let mut line = Line::new();
     // The bound is one for all: whatever starts again has what is left of the time.
     let deadline = builder.max_duration.and_then(|limit| Instant::now().checked_add(limit));
-    let first = explore(builder, body, deadline, &mut line)?;
-    let mut stats = stats(builder, body, &first, at);
+    let mut first = explore(builder, body, deadline, &mut line)?;
+    let mut stats = stats(builder, body, &mut first, at);
     let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
     if left_out.spurious && stats.failure.is_none() {
         if builder.spurious && first.interruption.is_none() {
@@ -193,8 +193,8 @@ fn second(
     stats: &mut Stats,
     line: &mut Line,
 ) -> Option<()> {
-    let result = explore(builder, body, deadline, line)?;
-    let second = self::stats(builder, body, &result, at);
+    let mut result = explore(builder, body, deadline, line)?;
+    let second = self::stats(builder, body, &mut result, at);
     stats.spurious = second.complete + second.blocked;
     stats.failure = second.failure;
     stats.replay = second.replay;
@@ -295,11 +295,12 @@ fn say_what_was_in_vain(result: &mut Exploration, starts: u32, in_vain: u64) {
     }
 }
 
-fn stats(builder: &Builder, body: &Body, result: &Exploration, at: At) -> Stats {
+fn stats(builder: &Builder, body: &Body, result: &mut Exploration, at: At) -> Stats {
     let mut stats = Stats { complete: result.complete, blocked: result.blocked, ..Stats::default() };
-    if let Some(found) = result.violations.first() {
+    let schedule = result.violations.first_mut().map(|found| std::mem::take(&mut found.schedule));
+    if let (Some(found), Some(schedule)) = (result.violations.first(), schedule) {
         let config = runtime::shared(|shared| shared.config);
-        let recorded = Recorded::new(at, config, found.violation.kind, found.schedule.clone());
+        let recorded = Recorded::new(at, config, found.violation.kind, schedule);
         stats.failure = Some(failure(builder, body, found, result, &recorded));
         stats.replay = Some(recorded.write());
     } else if let Some(unsupported) = &result.unsupported {

@@ -1,7 +1,7 @@
 //! What went wrong, in words.
 
 use crate::runtime::{self, At};
-use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, TAKER};
+use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, SENT, TAKER};
 use crate::text::Text;
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::schedule::EventRecord;
@@ -119,6 +119,7 @@ fn channel_in_words(access: &Access) -> Option<(&'static str, At)> {
         (SENDERS, _) => "drops a sender of",
         (MESSAGE, AccessKind::Store { value: NEVER }) => "ends",
         (MESSAGE, AccessKind::Store { .. }) => "hands a message over to",
+        (MESSAGE, _) if access.until == Some(SENT) => "lets another sender come first in",
         (MESSAGE, _) => "receives from",
         (ROOM, AccessKind::Store { value: NEVER }) => "turns away a sender from",
         (ROOM, AccessKind::Store { .. }) => "makes room in",
@@ -182,10 +183,14 @@ fn is_lock(addr: Addr) -> bool {
 
 /// A violation in words.
 pub(crate) fn violation(violation: &Violation) -> String {
-    let mut text = format!("{}: {}\n", violation.kind, violation.message);
+    let mut text = String::with_capacity(4 * ROOM_FOR_OPERATION);
+    text.add(violation.kind.name()).add(": ").add(&violation.message).add("\n");
     for (place, what) in violation.places.iter().filter(|(place, _)| place.line > 0) {
-        let what = if what.is_empty() { String::new() } else { format!(" ({what})") };
-        let _ = writeln!(text, "  at {place}{what}");
+        text.add("  at ").span(place);
+        if !what.is_empty() {
+            text.add(" (").add(what).add(")");
+        }
+        text.push('\n');
     }
     text
 }

@@ -128,7 +128,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// Whether the function of the thread has returned, as far as this one sees: see
     /// [`JoinHandle::is_finished`](thread::JoinHandle::is_finished).
     #[track_caller]
+    #[inline(always)]
     pub fn is_finished(&self) -> bool {
+        runtime::prepare();
         thread::has_ended(&self.thread)
     }
 

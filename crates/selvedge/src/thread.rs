@@ -129,7 +129,9 @@ impl<T> JoinHandle<T> {
     /// Whether the function of the thread has returned, as far as this one sees: as with other things that are not
     /// synchronised, it may see that late, and what the thread has done need not be there yet.
     #[track_caller]
+    #[inline(always)]
     pub fn is_finished(&self) -> bool {
+        runtime::prepare();
         has_ended(&self.thread)
     }
 
@@ -147,6 +149,7 @@ impl<T> std::fmt::Debug for JoinHandle<T> {
 
 /// Whether a thread has ended. Threads say so only if somebody asks: it is a step more.
 #[track_caller]
+#[inline(never)]
 pub(crate) fn has_ended(thread: &Thread) -> bool {
     runtime::must_be_inside();
     if !panicking() && !runtime::shared(|shared| std::mem::replace(&mut shared.config.sees_ends, true)) {

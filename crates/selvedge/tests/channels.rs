@@ -5,7 +5,8 @@
 mod mutex_channel;
 
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
-use selvedge::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::mpsc::{self, TryRecvError, TrySendError};
 use selvedge::{hint, thread};
 use std::collections::BTreeSet;
@@ -533,4 +534,84 @@ fn a_loop_that_looks_until_a_message_is_there_waits_for_it() {
         handles.into_iter().for_each(|handle| handle.join().unwrap());
     });
     assert!(one <= 2 && two <= 2 && of_two <= 15, "{one}, {two}, {of_two}");
+}
+
+/// How many executions a model has, and how many outcomes.
+fn counts<T: Ord + Send + 'static>(body: fn() -> T) -> (u64, usize) {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&seen);
+    let stats = Builder::new().explore(move || {
+        let outcome = body();
+        noted.lock().unwrap().insert(outcome);
+    });
+    assert_eq!(stats.failure, None);
+    let outcomes = seen.lock().unwrap().len();
+    (stats.complete + stats.blocked, outcomes)
+}
+
+/// Looks while threads send a message each; what comes of it, and then what is left. The first sender is one of theirs.
+fn looks(senders: usize, looks: usize) -> (Vec<String>, Vec<usize>) {
+    let (sender, receiver) = mpsc::channel();
+    looks_at(std::iter::repeat_n(sender, senders), &receiver, looks)
+}
+
+/// The same if all of them have clones of it, and it is dropped before the looks.
+fn looks_and_drops(senders: usize, looks: usize) -> (Vec<String>, Vec<usize>) {
+    let (sender, receiver) = mpsc::channel();
+    let (mut first, mut left) = (Some(sender), senders);
+    let clones = std::iter::from_fn(|| {
+        left = left.checked_sub(1).or_else(|| first.take().and(None))?;
+        first.clone()
+    });
+    looks_at(clones, &receiver, looks)
+}
+
+fn looks_at(
+    senders: impl Iterator<Item = mpsc::Sender<usize>>,
+    receiver: &mpsc::Receiver<usize>,
+    looks: usize,
+) -> (Vec<String>, Vec<usize>) {
+    let send = |(n, sender): (usize, mpsc::Sender<usize>)| thread::spawn(move || sender.send(n).unwrap());
+    let handles: Vec<_> = senders.enumerate().map(send).collect();
+    let found = (0..looks).map(|_| format!("{:?}", receiver.try_recv())).collect();
+    handles.into_iter().for_each(|handle| handle.join().unwrap());
+    (found, receiver.try_iter().collect())
+}
+
+/// loom has 1 execution of the first two, and 9 of the next two: no look finds a message there.
+#[test]
+fn looks_have_an_execution_for_every_answer() {
+    assert_eq!(counts(|| looks(1, 1)), (2, 2));
+    assert_eq!(counts(|| looks(1, 2)), (4, 4));
+    // There is one more for each order in which senders are dropped.
+    assert_eq!(counts(|| looks(2, 1)), (8, 4));
+    assert_eq!(counts(|| looks(2, 2)), (16, 8));
+    assert_eq!(counts(|| looks_and_drops(1, 1)), (3, 2));
+    assert_eq!(counts(|| looks_and_drops(2, 1)), (18, 4));
+}
+
+/// Two send, and one of them tells the receiver.
+fn tells() -> usize {
+    let (sender, receiver) = mpsc::channel();
+    let other = sender.clone();
+    let told = Arc::new(AtomicUsize::new(0));
+    let telling = Arc::clone(&told);
+    let first = thread::spawn(move || other.send(1).unwrap());
+    let second = thread::spawn(move || {
+        sender.send(2).unwrap();
+        telling.store(1, Release);
+    });
+    let knows = told.load(Acquire) == 1;
+    let found = receiver.try_recv().unwrap_or(0);
+    assert!(!knows || found > 0, "it was told of a message");
+    first.join().unwrap();
+    second.join().unwrap();
+    found
+}
+
+/// Also if the sender of the message before it has not finished.
+#[test]
+fn who_was_told_of_a_message_finds_one() {
+    let (_, outcomes) = counts(tells);
+    assert_eq!(outcomes, 3);
 }

@@ -19,10 +19,16 @@
 //! sender needs nobody to go on; and that somebody waits for room is seen by nobody else.
 //!
 //! To look (`try_recv`, `recv_timeout`) is a load of full(n), so that there is one execution for every answer, and a loop that
-//! looks until a message is there waits for it (`machine/awaits.rs`). That is right if one thread sends. If several do,
-//! one of them may have sent a message while another one is about to store to full(n), and there is something in the channel
-//! then: to look is a load of `tail` instead. (Which of the two it is, is found out.) `send` and looks are sequentially
-//! consistent, as in `std`'s channels.
+//! looks until a message is there waits for it (`machine/awaits.rs`). If several threads send, one of them may have sent
+//! message n + 1, and told the receiver so, while another one is about to store to full(n): there is something in the channel
+//! then. (Whether several threads send to a channel into which somebody looks is found out.)
+//!
+//! - In a channel without a bound, a sender then waits for full(n) before it stores to full(n + 1). Nobody can tell: the other
+//!   sender needs nobody to go on, and what it did before happens before this anyway, by `tail`.
+//! - In a bounded channel, others may have learned of message n by `try_send`, and its sender may have to wait for room. There, to
+//!   look is a load of `tail` instead.
+//!
+//! `send`, looks and that wait are sequentially consistent, as `std`'s channels are.
 //! That the receiver is gone is a bit of `tail`: whether a message was sent before or after that is what `send` returns.
 //!
 //! # Senders that are gone
@@ -58,6 +64,8 @@ pub(crate) const NEVER: u64 = 2;
 
 /// Something is known of a message.
 const KNOWN: Cond = Cond::new(CmpOp::Ne, 0);
+/// It was sent: what other senders wait for.
+pub(crate) const SENT: Cond = Cond::new(CmpOp::Eq, YES);
 
 /// A channel.
 pub(super) struct Channel<T> {
@@ -198,7 +206,7 @@ impl<T> Channel<T> {
         if self.bound == Some(0) { TAKER } else { ROOM }
     }
 
-    /// A thread is about to send. If it is not the only one, looks have to be made otherwise.
+    /// A thread is about to send. If it is not the only one, looks have to be made otherwise, or each waits for the one before.
     fn is_sent_to(&self) {
         let thread = runtime::current();
         let first = *self.state().sender.get_or_insert(thread.unwrap_or(main_thread()));
@@ -209,6 +217,16 @@ impl<T> Channel<T> {
         if is_news {
             runtime::start_again();
         }
+    }
+
+    /// Sends message n, for which there is room.
+    #[track_caller]
+    fn hand_over(&self, n: u64, message: T, at: At) {
+        self.put(n, message);
+        if n > 0 && self.bound.is_none() && runtime::shared(|shared| shared.config.many_senders) {
+            self.access(MESSAGE, n - 1, Order::SeqCst, AccessKind::Load, Some(SENT), at);
+        }
+        self.say(MESSAGE, n, YES, at);
     }
 
     /// Waits for room and sends a message; gives it back if nobody can receive it any more.
@@ -224,14 +242,12 @@ impl<T> Channel<T> {
         let n = old / ONE;
         match self.bound {
             Some(0) => {
-                self.put(n, message);
-                self.say(MESSAGE, n, YES, at);
+                self.hand_over(n, message, at);
                 if self.wait(TAKER, n, at) { Ok(()) } else { Err(self.take(n)) }
             }
             Some(bound) if n >= bound && !self.wait(ROOM, n - bound, at) => Err(message),
             _ => {
-                self.put(n, message);
-                self.say(MESSAGE, n, YES, at);
+                self.hand_over(n, message, at);
                 Ok(())
             }
         }
@@ -264,8 +280,7 @@ impl<T> Channel<T> {
             let one_more = AccessKind::Cas { expected: tail, new: tail + ONE, failure: Order::SeqCst };
             match self.tail(one_more, at) {
                 now if now == tail => {
-                    self.put(n, message);
-                    self.say(MESSAGE, n, YES, at);
+                    self.hand_over(n, message, at);
                     return Ok(());
                 }
                 now => tail = now,
@@ -312,7 +327,7 @@ impl<T> Channel<T> {
     #[track_caller]
     pub fn look(&self) -> Look {
         let (at, n) = (Location::caller(), self.next());
-        if runtime::shared(|shared| shared.config.many_senders) {
+        if self.bound.is_some() && runtime::shared(|shared| shared.config.many_senders) {
             let tail = self.tail(AccessKind::Load, at);
             if tail / ONE > n {
                 return Look::Message;
