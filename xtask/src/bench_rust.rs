@@ -6,7 +6,8 @@
 //!
 //! The command fails if Selvedge does not come to an end, needs more executions than loom, or has another number of
 //! executions than the tables in the README of `crates/selvedge`: these are of a test that is compiled otherwise, and
-//! what is compiled how must make no difference.
+//! what is compiled how must make no difference. It also fails if loom does not leave out what that README says it does
+//! (`benchmarks/rust/tests`).
 
 use crate::bench_trace::parse_choices;
 use crate::{Outcome, shell};
@@ -73,13 +74,15 @@ pub fn run(args: &[String]) -> Outcome {
     if mistakes.is_empty() { Ok(()) } else { Err(format!("not as expected:\n{}", mistakes.join("\n"))) }
 }
 
-/// Builds the project of the peers.
+/// Builds the project of the peers, and runs its tests.
 fn build() -> Result<Vec<PathBuf>, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let target = std::path::absolute(target.join("peers")).map_err(|error| error.to_string())?;
-    let mut command = shell::cargo();
-    command.args(["build", "--release", "--manifest-path", "benchmarks/rust/Cargo.toml"]);
-    shell::run(command.env("CARGO_TARGET_DIR", &target))?;
+    for what in ["build", "test"] {
+        let mut command = shell::cargo();
+        command.args([what, "--release", "--manifest-path", "benchmarks/rust/Cargo.toml"]);
+        shell::run(command.env("CARGO_TARGET_DIR", &target))?;
+    }
     Ok(CHECKERS.iter().map(|name| target.join("release").join(name)).collect())
 }
 
