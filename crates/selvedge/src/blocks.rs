@@ -53,6 +53,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
         // SAFETY: the caller keeps the contract.
         let block = unsafe { self.0.alloc(layout) };
         note(block, layout);
+        tidy();
         block
     }
 
@@ -60,6 +61,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
         // SAFETY: the caller keeps the contract.
         let block = unsafe { self.0.alloc_zeroed(layout) };
         note(block, layout);
+        tidy();
         block
     }
 
@@ -68,6 +70,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
             // SAFETY: the caller keeps the contract.
             unsafe { self.0.dealloc(block, layout) }
         }
+        tidy();
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -86,6 +89,16 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
             }
             new
         }
+    }
+}
+
+/// Clears what allocators have left below on the stack of a model's thread, if that is compared. They leave pointers to what
+/// they keep between blocks: that is the end of one block, or even part of it, and would be taken for a pointer to it. And lists
+/// of blocks grow in some runs only.
+#[inline(always)]
+fn tidy() {
+    if runtime::current().is_some() && QUIET.get() == 0 && !runtime::is_busy() {
+        runtime::tidy();
     }
 }
 
@@ -214,6 +227,9 @@ pub(crate) struct SavedBlocks {
     /// What was in those that were not freed, in order.
     contents: Vec<u8>,
 }
+
+/// A block that has changed, by number, and what was in it, if it was there.
+pub(crate) type ChangedBlock<'a> = (usize, Option<&'a [u8]>);
 
 /// Up to eight bytes as one word.
 fn word_of(bytes: &[u8]) -> u64 {
@@ -511,17 +527,18 @@ impl Blocks {
         Blocks::content(&self.blocks[n])
     }
 
-    /// The blocks that were written to, allocated or freed since the others were copied; none if some were put back since.
-    pub fn changed_since(&self, copy: &[u8], (made, freed): (usize, usize)) -> Option<Vec<usize>> {
+    /// The blocks that were written to, allocated or freed since the others were copied, with what was in those that were there;
+    /// none if some were put back since.
+    pub fn changed_since<'a>(&self, copy: &'a [u8], (made, freed): (usize, usize)) -> Option<Vec<ChangedBlock<'a>>> {
         let freed: FxHashSet<usize> = self.kept.get(freed..)?.iter().map(|&(at, _)| at).collect();
         let mut rest = copy;
-        let mut changed: Vec<usize> = (made..self.blocks.len()).collect();
+        let mut changed: Vec<ChangedBlock<'_>> = (made..self.blocks.len()).map(|n| (n, None)).collect();
         for (n, block) in self.blocks.get(..made)?.iter().enumerate() {
             if !block.freed || freed.contains(&block.at) {
                 let (before, others) = rest.split_at_checked(block.id.size)?;
                 rest = others;
                 if block.freed || Blocks::bytes(block) != before {
-                    changed.push(n);
+                    changed.push((n, Some(before)));
                 }
             }
         }

@@ -10,6 +10,7 @@
 
 use crate::number::Number;
 use crate::object::Word;
+use crate::restored::Changes;
 use crate::runtime::{self, At};
 use rustc_hash::FxHashMap;
 use std::alloc::Layout;
@@ -47,6 +48,25 @@ impl Copies {
             let bytes = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(copy), layout.size()) };
             (copy, bytes.to_vec())
         }));
+    }
+
+    /// Whether they are as they were.
+    pub fn are_as_saved(&self, saved: &[(usize, Vec<u8>)]) -> bool {
+        let mut changes = Changes::default();
+        self.changed(saved, &mut changes).is_some() && changes.bytes.is_empty()
+    }
+
+    /// What has changed since they were saved; none if there are others now.
+    pub fn changed(&self, saved: &[(usize, Vec<u8>)], changes: &mut Changes) -> Option<()> {
+        if self.0.values().filter(|(_, layout)| layout.size() > 0).count() != saved.len() {
+            return None;
+        }
+        for (copy, before) in saved {
+            // SAFETY: none is given back during a run, so it has as many bytes as it had, and nobody uses it now.
+            let now = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(*copy), before.len()) };
+            changes.add(*copy, before, now, |_| false);
+        }
+        Some(())
     }
 
     /// Puts back what was in them.

@@ -22,7 +22,7 @@
 //! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs`, `machine/determinism.rs` | the machine that the engine drives; whether a model does the same again |
 //! | `script.rs` | the steps of a run that is repeated |
-//! | `spin.rs`, `rounds.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
+//! | `spin.rs`, `restored.rs`, `rounds.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `watch.rs` | threads that run on and on without an operation |
@@ -57,6 +57,7 @@ mod progress;
 mod reachable;
 mod replay;
 mod report;
+mod restored;
 mod retry;
 mod rounds;
 mod runtime;

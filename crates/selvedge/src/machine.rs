@@ -88,8 +88,15 @@ impl Slot {
 
     /// It has come to the next one, and all else was like this before.
     fn has_made_step(&mut self, thread: ThreadId, before: &Surroundings, others: [&[Option<Slot>]; 2]) {
-        if !before.are_there(others) && !self.churn.is_all(thread, self.strand.at_rest(), before, others) {
-            self.changed();
+        if before.are_there(others) {
+            return;
+        }
+        match self.churn.changes(thread, self.strand.at_rest(), before, others) {
+            Some(changes) => self.spin.has_written(&changes),
+            None => self.changed(),
+        }
+        if !self.spin.watches() {
+            self.churn.forget();
         }
     }
 
@@ -322,7 +329,7 @@ impl RustMachine {
                 came = Came::To(Yielded::Stop(Box::new(why)));
                 break;
             }
-            let allocate = runtime::shared(|shared| shared.waits.allocate);
+            let Waits { allocate, add, .. } = runtime::shared(|shared| shared.waits);
             let size = slot.strand.depth(low);
             // In a run that is repeated, it may have performed others since.
             let last = std::mem::take(&mut is_step).then(|| self.steps.get(self.made.wrapping_sub(1))).flatten();
@@ -342,8 +349,11 @@ impl RustMachine {
             if allocate {
                 state = slot.churn.state(&state);
             }
-            if let Some(cycle) = slot.spin.comes_back(state, is_tried) {
+            if let Some(cycle) = slot.spin.comes_back(state, is_tried, add) {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
+                if runtime::shared(|shared| shared.restart) {
+                    came = Came::To(Yielded::Stop(runtime::starts_again()));
+                }
                 break;
             }
             runtime::repeats(false);

@@ -156,7 +156,7 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
-    let LeftOut { timeouts, rounds: left_out_rounds, repeats, choices: left_out_choices, .. } =
+    let LeftOut { timeouts, rounds: left_out_rounds, repeats, adds, noticed, choices: left_out_choices, .. } =
         runtime::shared(|shared| shared.left_out);
     if timeouts {
         let n = builder.max_timeouts;
@@ -174,6 +174,24 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         stats.not_covered.push(format!(
             "executions in which a thread comes more than {n} times round a loop that waits and writes the same each time (a \
              flag that is set and reset, for instance)"
+        ));
+    }
+    if adds {
+        let n = crate::spin::ROUNDS;
+        stats.not_covered.push(format!(
+            "executions in which a thread comes more than {n} times round a loop that waits and adds to an atomic each time"
+        ));
+        if stats.complete == 0 && stats.failure.is_none() {
+            let why = "no execution comes to its end: a thread goes round a loop that waits and adds to an atomic each time, and \
+                       nobody makes it stop";
+            stats.failure = Some(why.to_owned());
+        }
+    }
+    if noticed {
+        let n = crate::spin::ROUNDS;
+        stats.not_covered.push(format!(
+            "executions in which a thread comes more than {n} times round a loop that waits, and changes memory and puts it back \
+             each time, so that others may notice in between"
         ));
     }
     if left_out_choices {

@@ -140,6 +140,9 @@ pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
         #[inline]
         fn drop(&mut self) {
             SHARED.set(self.0);
+            if UNUSUAL.get() {
+                tidy_own();
+            }
         }
     }
     let used = Used(SHARED.replace(std::ptr::null_mut()));
@@ -490,6 +493,15 @@ pub(crate) fn prepare() {
 #[inline(always)]
 pub(crate) fn tidy() {
     if UNUSUAL.get() {
+        scrub();
+    }
+}
+
+/// The same for a model's thread after the library has worked on its stack: what it keeps grows in some runs only, and allocators
+/// leave pointers to what lies between blocks.
+#[inline(never)]
+fn tidy_own() {
+    if current().is_some() {
         scrub();
     }
 }

@@ -8,6 +8,7 @@ use crate::machine::awaits::Awaits;
 use crate::number::Number;
 use crate::object::Word;
 use crate::places::{Met, Place, Places};
+use crate::restored::Counts;
 use crate::retry::{Open, Retries, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
@@ -103,6 +104,10 @@ pub(crate) struct LeftOut {
     pub rounds: bool,
     /// More rounds of loops that write the same each time.
     pub repeats: bool,
+    /// More rounds of loops that add to something.
+    pub adds: bool,
+    /// More rounds of loops that change memory, let others notice, and put it back.
+    pub noticed: bool,
     /// Whether a loop in which a thread chooses ever ends.
     pub choices: bool,
     /// Messages without room for them that are sent only if a receiver waits.
@@ -152,6 +157,8 @@ pub(crate) struct Shared {
     pub words: FxHashMap<usize, u64>,
     /// Copies of what is in statics.
     pub copies: Copies,
+    /// Where references are counted.
+    pub counts: Counts,
     /// Memory from `alloc::alloc` by its address: the object that stands for it, and its number in `live`.
     pub allocations: FxHashMap<usize, (Addr, u64)>,
     /// Where objects were made, and what they are.
@@ -253,6 +260,7 @@ impl Shared {
             handed_over: 0,
             words: FxHashMap::default(),
             copies: Copies::default(),
+            counts: Counts::default(),
             allocations: FxHashMap::default(),
             origins: FxHashMap::default(),
             parks: FxHashMap::default(),
@@ -324,6 +332,7 @@ impl Shared {
         self.handed_over = 0;
         self.words.clear();
         self.copies.clear();
+        self.counts.clear();
         forget(&mut self.bodies);
         self.met.clear();
         self.raw_arcs.clear();
@@ -499,7 +508,7 @@ impl Shared {
 
     /// Something was found that threads do which wait; whether that is news, so that everything starts again.
     pub fn finds(&mut self, what: Waits) -> bool {
-        let known = Waits { allocate: self.found.allocate | what.allocate, write: self.found.write | what.write };
+        let known = self.found.and(what);
         let news = known != std::mem::replace(&mut self.found, known);
         self.restart |= news;
         news
@@ -533,8 +542,26 @@ impl Shared {
             }
             Cycle::Repeats(iteration) => {
                 self.left_out.repeats = true;
+                iteration
+            }
+            Cycle::Adds => {
+                self.left_out.adds = true;
+                self.finds(Waits { add: true, ..Waits::default() });
+                None
+            }
+            Cycle::Noticed(iteration) => {
+                self.left_out.noticed = true;
                 Some(iteration)
             }
+        }
+    }
+
+    /// References to a value are counted in the block that it is in.
+    pub fn notes_count(&mut self, value: usize) {
+        if self.counts.on
+            && let Some(block) = self.blocks.find(value)
+        {
+            self.counts.note(block.at, value);
         }
     }
 

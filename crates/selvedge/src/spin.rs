@@ -36,7 +36,10 @@
 //! notice that, any number of times. But nothing makes the thread go round for ever unless all others stand still; and if it
 //! has done the same [`ROUNDS`] times, written the same and found the same, it is cut off, and the verdict says that; unless
 //! nobody else has written since what it looks at, and nobody goes on: then it is a livelock too. All this is looked for only
-//! if some thread makes many iterations in one execution.
+//! if some thread makes many iterations in one execution. Where the cycle adds to something (as references are counted), it is
+//! enough that it adds the same: what it finds is up to others who count there too. If it does not take away what it has added,
+//! it counts its iterations. That may be what ends it, so it is left to do so for long; then it is cut off too, and it is no
+//! livelock, since nobody knows what comes of a larger number.
 //!
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
@@ -49,25 +52,29 @@
 //!
 //! A thread may count on the heap, too, in what a lock of a `static` protects, or (if it is a thread of a scope) on the stack
 //! of another thread. So memory that the model has allocated (`blocks.rs`), copies of what is in statics (`content.rs`) and
-//! the stacks of the others are compared before and after every step that a thread makes in what could be a cycle: if the
-//! step has changed something, the cycle is not pure.
+//! the stacks of the others are compared before and after every step that a thread makes in what could be a cycle. If steps have
+//! changed something, the cycle is pure only if later ones have put that back, and nobody can have noticed (`restored.rs`).
 //! What others change in the meantime does not count. What this does not see is a change of memory from outside of the
 //! model: of a `static` of `std`'s types, of a thread-local variable of `std`, of what the model's closure has captured.
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
 //! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
+use crate::restored::{Changes, Unrestored};
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, truncate};
 
 /// More states are not kept.
 const MOST: usize = 64;
 /// Nor more operations.
-const MOST_DONE: usize = 1 << 12;
+const MOST_DONE: usize = 1 << 14;
 
 /// So often a thread may come round a loop with locks that others try to take, or do the same in a loop that writes.
 pub(crate) const ROUNDS: u32 = 2;
 
 /// After so many iterations in one execution it is looked for loops that write the same again and again.
 const PATIENCE: u32 = 64;
+
+/// So often a thread may add to something before it is taken not to stop at some number.
+const LONG: u32 = 128;
 
 /// What threads that wait were found to do in some execution. From then on, more is known of their states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,6 +83,15 @@ pub(crate) struct Waits {
     pub allocate: bool,
     /// They come round and round, and write.
     pub write: bool,
+    /// They do so many more times, and add to something each time.
+    pub add: bool,
+}
+
+impl Waits {
+    /// What was found in two executions.
+    pub fn and(self, other: Waits) -> Waits {
+        Waits { allocate: self.allocate | other.allocate, write: self.write | other.write, add: self.add | other.add }
+    }
 }
 
 /// The states in which a thread has come to the end of an iteration since it last changed something.
@@ -98,6 +114,8 @@ struct Visit {
     steps: u32,
     /// How often it has come back since, with locks that others try to take, or having written the same as the time before.
     rounds: u32,
+    /// What it has changed in memory since it was last there.
+    since: Unrestored,
 }
 
 /// What may be part of a cycle, but makes a difference.
@@ -109,9 +127,24 @@ enum Done {
     /// A write, with what was found there, if it has read that.
     Wrote {
         addr: Addr,
-        found: Outcome,
+        found: Option<Outcome>,
         new: u64,
     },
+}
+
+impl Done {
+    /// What is added to something that was read.
+    fn adds(&self) -> Option<(Addr, u64)> {
+        match *self {
+            Done::Wrote { addr, found: Some(found), new } => Some((addr, new.wrapping_sub(found))),
+            _ => None,
+        }
+    }
+
+    /// Whether both are the same, but for what was found where something is added to it.
+    fn is_like(&self, other: &Done) -> bool {
+        self == other || self.adds().is_some_and(|added| Some(added) == other.adds())
+    }
 }
 
 /// A pure cycle.
@@ -131,10 +164,15 @@ pub(crate) enum Cycle {
     Pure(Iteration),
     /// The same, but the thread could have chosen otherwise.
     Chooses { locks: bool },
-    /// Others might have noticed it, but it was made often enough.
+    /// Others try to take a lock that is taken in it, but it was made often enough.
     InVain,
-    /// The same: it has written the same again, and nothing has come of it.
-    Repeats(Iteration),
+    /// The same: others might have noticed what is changed in memory and put back.
+    Noticed(Iteration),
+    /// The same: it has written the same again, and nothing has come of it. No iteration if others have written something too,
+    /// where it adds to something: nobody knows what it finds next.
+    Repeats(Option<Iteration>),
+    /// The same: it adds to something, and nothing has come of it.
+    Adds,
 }
 
 impl Spin {
@@ -148,6 +186,7 @@ impl Spin {
     /// may be part of a cycle.
     pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool, keeps: bool) {
         self.steps += 1;
+        self.visits.iter_mut().for_each(|visit| visit.since.performs(op, outcome));
         let done = match op {
             Op::Choose { .. } => Done::Chose,
             Op::Access(Access { purpose: Purpose::Lock, addr, .. }) => Done::Took(*addr),
@@ -155,7 +194,8 @@ impl Spin {
             op if is_quiet(op, outcome) => return,
             Op::Access(access) if is_tried(access.addr) => Done::Took(access.addr),
             Op::Access(access @ Access { until: None, .. }) if keeps => {
-                Done::Wrote { addr: access.addr, found: outcome, new: access.written(outcome).unwrap_or_default() }
+                let new = truncate(access.written(outcome).unwrap_or_default(), access.size);
+                Done::Wrote { addr: access.addr, found: access.reads().then_some(outcome), new }
             }
             _ => return self.changed(),
         };
@@ -172,6 +212,15 @@ impl Spin {
         self.steps = 0;
     }
 
+    /// The thread has changed memory, and may put it back.
+    pub fn has_written(&mut self, changes: &Changes) {
+        self.visits.iter_mut().for_each(|visit| visit.since.changes(changes));
+        self.visits.retain(|visit| !visit.since.is_too_much());
+        if self.visits.is_empty() {
+            self.changed();
+        }
+    }
+
     /// Whether the thread may be in a cycle: what it changes has to be watched.
     #[inline]
     pub fn watches(&self) -> bool {
@@ -179,29 +228,41 @@ impl Spin {
     }
 
     /// The thread is at the end of an iteration: whether it has come back to a state in which it has been, and does not go
-    /// on.
-    pub fn comes_back(&mut self, state: Vec<u64>, is_tried: impl Fn(Addr) -> bool) -> Option<Cycle> {
+    /// on. If it adds to something each time, it goes on for long unless others were found to do so (`adds`).
+    pub fn comes_back(&mut self, state: Vec<u64>, is_tried: impl Fn(Addr) -> bool, adds: bool) -> Option<Cycle> {
         let (done, steps) = (self.done.len(), self.steps);
-        let Some(visit) = self.visits.iter_mut().find(|visit| visit.state == state) else {
+        let is_back = |visit: &&mut Visit| visit.since.is_nothing() && visit.state == state;
+        let Some(visit) = self.visits.iter_mut().find(is_back) else {
             if self.visits.len() == MOST {
                 self.visits.remove(0);
             }
-            self.visits.push(Visit { state, done, before: done, steps, rounds: 0 });
+            let since = Unrestored::default();
+            self.visits.push(Visit { state, done, before: done, steps, rounds: 0, since });
             return None;
         };
+        let noticed = visit.since.take_noticed();
         let cycle = &self.done[visit.done..];
         if cycle.iter().any(|done| matches!(done, Done::Wrote { .. })) {
-            let again = gives_back_what_it_takes(cycle) && self.done[visit.before..visit.done] == *cycle;
+            let before = &self.done[visit.before..visit.done];
+            let again = gives_back_what_it_takes(cycle) && are_alike(before, cycle);
             let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
+            let repeats = Cycle::Repeats((before == cycle).then_some(iteration));
+            let (most, cycle) = match (before == cycle || takes_away_what_it_adds(cycle), adds) {
+                (true, _) => (ROUNDS, repeats),
+                (false, true) => (ROUNDS, Cycle::Adds),
+                (false, false) => (LONG, Cycle::Adds),
+            };
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
             visit.rounds = if again { visit.rounds + 1 } else { 1 };
-            return (visit.rounds >= ROUNDS).then_some(Cycle::Repeats(iteration));
+            return (visit.rounds >= most).then_some(cycle);
         }
-        let tried = |done: &Done| matches!(done, Done::Took(lock) if is_tried(*lock));
-        if !gives_back_what_it_takes(cycle) || cycle.iter().any(tried) {
+        let tried = cycle.iter().any(|done| matches!(done, Done::Took(lock) if is_tried(*lock)));
+        if !gives_back_what_it_takes(cycle) || tried || noticed {
+            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
             visit.rounds += u32::from(gives_back_what_it_takes(cycle));
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
-            return (visit.rounds > ROUNDS).then_some(Cycle::InVain);
+            let cycle = if noticed { Cycle::Noticed(iteration) } else { Cycle::InVain };
+            return (visit.rounds > ROUNDS).then_some(cycle);
         }
         let locks = cycle.iter().any(|done| *done != Done::Chose);
         Some(match cycle.contains(&Done::Chose) {
@@ -209,6 +270,20 @@ impl Spin {
             false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks, repeats: false }),
         })
     }
+}
+
+/// Whether the same was done, but for what was found where something is added to it.
+fn are_alike(one: &[Done], other: &[Done]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_like(other))
+}
+
+/// Whether what is added is taken away again, as in the counts of references.
+fn takes_away_what_it_adds(cycle: &[Done]) -> bool {
+    let sum = |addr: Addr| {
+        let added = cycle.iter().filter_map(Done::adds).filter(|(other, _)| *other == addr);
+        added.fold(0u64, |sum, (_, added)| sum.wrapping_add(added))
+    };
+    cycle.iter().filter_map(Done::adds).all(|(addr, _)| sum(addr) == 0)
 }
 
 /// Whether every lock is taken before it is given back, and is given back.
@@ -269,10 +344,10 @@ mod tests {
     /// Comes to a state, performs operations, and comes to it again.
     fn cycle(spin: &mut Spin, ops: &[Op], tried: bool) -> Option<Cycle> {
         if !spin.watches() {
-            assert_eq!(spin.comes_back(vec![1], |_| tried), None);
+            assert_eq!(spin.comes_back(vec![1], |_| tried, false), None);
         }
         ops.iter().for_each(|op| spin.performed(op, 0, |_| tried, false));
-        spin.comes_back(vec![1], |_| tried)
+        spin.comes_back(vec![1], |_| tried, false)
     }
 
     #[test]
@@ -312,15 +387,15 @@ mod tests {
         let store = (access(AccessKind::Store { value: 0 }), 0);
         let rounds = |keeps: bool, first: [Outcome; 3]| {
             let mut spin = Spin::default();
-            assert_eq!(spin.comes_back(vec![1], |_| false), None);
+            assert_eq!(spin.comes_back(vec![1], |_| false, false), None);
             first.map(|found| {
                 [exchange(found), store]
                     .iter()
                     .for_each(|(op, outcome)| spin.performed(op, *outcome, |_| false, keeps));
-                spin.comes_back(vec![1], |_| false)
+                spin.comes_back(vec![1], |_| false, false)
             })
         };
-        let repeats = Some(Cycle::Repeats(Iteration { steps: 2, locks: false, repeats: true }));
+        let repeats = Some(Cycle::Repeats(Some(Iteration { steps: 2, locks: false, repeats: true })));
         assert_eq!(rounds(true, [0, 0, 0]), [None, repeats, repeats]);
         assert_eq!(rounds(true, [0, 2, 0]), [None, None, None], "it finds something else in between");
         assert_eq!(rounds(false, [0, 0, 0]), [None, None, None], "not yet");

@@ -8,6 +8,7 @@ use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use selvedge::sync::{Arc, Mutex, RwLock};
 use selvedge::{assume, hint, thread};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,8 @@ enum Again {
     Hints,
     /// It keeps what it has seen in memory that it allocates each time, until the next time.
     Allocates,
+    /// It holds a reference while it looks, and counts that.
+    Restores,
 }
 
 /// Looks until it finds something.
@@ -82,8 +85,16 @@ fn until(again: Again, mut look: impl FnMut() -> Option<usize>) -> usize {
         return found.unwrap();
     }
     let mut last = None;
+    let kept = matches!(again, Again::Restores).then(|| (Arc::new(AtomicUsize::new(0)), Box::new(Cell::new(0))));
     loop {
+        let held = kept.as_ref().map(|(first, count)| {
+            count.set(count.get() + 1);
+            std::hint::black_box((Arc::clone(first), count))
+        });
         let found = look();
+        if let Some((_, count)) = held {
+            count.set(count.get() - 1);
+        }
         if let Some(found) = found {
             return found;
         }
@@ -151,7 +162,7 @@ fn outcomes(program: &[Vec<Statement>], engine: Engine, again: Again) -> BTreeSe
         seen.extend(handles.into_iter().map(|handle| handle.join().unwrap()));
         note.lock().unwrap().insert(seen);
     });
-    assert_eq!(stats.failure, None, "{program:?}");
+    assert_eq!(stats.failure, None, "{program:?} with {engine:?}, {again:?}");
     std::mem::take(&mut *noted.lock().unwrap())
 }
 
@@ -172,7 +183,7 @@ fn loops_that_poll_reach_all_that_can_be_reached() {
         }
         for engine in [Engine::Graph, Engine::Trace] {
             let expected = outcomes(&program, engine, Again::Most(2));
-            for again in [Again::Hints, Again::Silently, Again::Allocates] {
+            for again in [Again::Hints, Again::Silently, Again::Allocates, Again::Restores] {
                 let found = outcomes(&program, engine, again);
                 let is_right = if tries { found.is_superset(&expected) } else { found == expected };
                 assert!(is_right, "{program:?} with {engine:?}, {again:?}: {found:?}, not {expected:?}");

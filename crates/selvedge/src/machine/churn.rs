@@ -24,6 +24,7 @@
 use super::Slot;
 use super::surroundings::Surroundings;
 use crate::blocks::Blocks;
+use crate::restored::Changes;
 use crate::runtime;
 use crate::spin::Waits;
 use crate::virtual_address::{ADDRESS, may_be_pointer};
@@ -46,25 +47,51 @@ impl Churn {
         self.changed.clear();
     }
 
-    /// A thread has made a step: whether all that it has changed are blocks of its own, and such things are known to happen. If
-    /// they were not, everything starts again: what is left over in memory must not be taken for pointers, and is cleared.
-    pub fn is_all(
+    /// A thread has made a step: what it has changed that is not its own, and that it may put back (`restored.rs`). None if it
+    /// cannot, or if it was not known that such things happen. Then everything starts again: what is left over in memory must
+    /// not be taken for pointers, and is cleared.
+    pub fn changes(
         &mut self,
         thread: ThreadId,
         stack: &[u64],
         before: &Surroundings,
         others: [&[Option<Slot>]; 2],
-    ) -> bool {
-        let Some(changed) = before.changed_blocks(others) else { return false };
-        self.own.extend(changed.iter().filter(|&&n| before.is_new(n)));
-        if !changed.iter().all(|n| self.own.contains(n)) {
-            return false;
+    ) -> Option<Changes> {
+        let mut changes = Changes::default();
+        let blocks = before.changed(others, &mut changes)?;
+        self.own.extend(blocks.iter().filter(|(_, before)| before.is_none()).map(|(n, _)| *n));
+        let (own, others): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|(n, _)| self.own.contains(n));
+        runtime::shared(|shared| {
+            for (n, before) in others {
+                let (block, now) = shared.blocks.nth(n);
+                let counts = &shared.counts;
+                match before {
+                    Some(before) if !block.freed => changes.add(block.at, before, now, |at| counts.has(block.at, at)),
+                    _ if counts.are_in(block.at) => changes.freed.push(block.at..block.at + block.id.size),
+                    _ => return None,
+                }
+            }
+            Some(())
+        })?;
+        let own = own.into_iter().map(|(n, _)| n).collect();
+        self.keeps(thread, stack, before, own).then_some(changes)
+    }
+
+    /// Whether blocks that the thread has changed now, and those that it had changed before, are its own.
+    fn keeps(&mut self, thread: ThreadId, stack: &[u64], before: &Surroundings, changed: Vec<usize>) -> bool {
+        if self.own.is_empty() {
+            return true;
         }
+        let had: Vec<usize> = self.changed.intersection(&self.own).copied().collect();
         let outside = before.stacks();
         runtime::shared(|shared| {
             let words = outside.iter().copied().chain(shared.copies.words()).chain(shared.virtuals.handed_over());
             let theirs = theirs(&shared.blocks, (thread, stack, &self.changed), words);
             self.own.retain(|&n| theirs.get(n) == Some(&false));
+            let lives = |n: &usize| !shared.blocks.all()[*n].freed;
+            if changed.is_empty() {
+                return had.into_iter().filter(lives).all(|n| self.own.contains(&n));
+            }
             let own = changed.iter().all(|n| self.own.contains(n));
             if own {
                 shared.finds(Waits { allocate: true, ..Waits::default() });

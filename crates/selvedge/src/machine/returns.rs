@@ -403,14 +403,18 @@ impl RustMachine {
             if !access.spins || !runtime::shared(|shared| shared.awaits.may_come_to_differ(at)) {
                 continue;
             }
-            let (key, there) = ((self.told_until(n, thread), thread), self.values_of(access.addr));
-            let before = self.found_before(n, access.addr, &there);
+            let key = (self.told_until(n, thread), thread);
+            if !self.returns.values.contains_key(&key) {
+                continue;
+            }
+            let there = self.values_of(access.addr);
+            let going = self.returns.owed.going(n).map(|going| (going, self.found_before(n, access.addr, &there)));
             let Some(values) = self.returns.values.get_mut(&key) else { continue };
             if !values.makes_no_difference(outcome, &there) {
                 runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
                 continue;
             }
-            if let Some(going) = self.returns.owed.going(n)
+            if let Some((going, before)) = going
                 && !self.returns.owed.ended(going, at, &before)
             {
                 runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));

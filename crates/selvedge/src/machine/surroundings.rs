@@ -5,7 +5,10 @@
 //! It is copied and compared, which takes an eighth of what it takes to compute numbers for it, and cannot be mistaken.
 
 use super::Slot;
+use crate::blocks::ChangedBlock;
+use crate::restored::Changes;
 use crate::runtime;
+use crate::shared::Shared;
 
 /// What was there before a thread ran.
 #[derive(Default)]
@@ -16,8 +19,8 @@ pub(super) struct Surroundings {
     /// The stacks of the others, one after the other, and where each ends.
     stacks: Vec<u64>,
     ends: Vec<usize>,
-    /// A number for copies of what is in statics.
-    copies: u64,
+    /// Copies of what is in statics, by where they are.
+    copies: Vec<(usize, Vec<u8>)>,
 }
 
 impl Surroundings {
@@ -28,7 +31,8 @@ impl Surroundings {
         self.ends.clear();
         runtime::shared(|shared| {
             self.count = shared.blocks.copy_to(&mut self.blocks);
-            self.copies = shared.copies.fingerprint(Some);
+            shared.copies.save(&mut self.copies);
+            shared.counts.on = true;
         });
         for stack in at_rest(others) {
             self.stacks.extend_from_slice(stack);
@@ -38,34 +42,43 @@ impl Surroundings {
 
     /// Whether all is as it was.
     pub fn are_there(&self, others: [&[Option<Slot>]; 2]) -> bool {
-        self.all_but_blocks_are_there(others)
-            && runtime::shared(|shared| shared.blocks.are_as_copied(&self.blocks, self.count))
-    }
-
-    /// The blocks that are not as they were, if all else is.
-    pub fn changed_blocks(&self, others: [&[Option<Slot>]; 2]) -> Option<Vec<usize>> {
-        let blocks = || runtime::shared(|shared| shared.blocks.changed_since(&self.blocks, self.count));
-        if self.all_but_blocks_are_there(others) { blocks() } else { None }
-    }
-
-    /// Whether a block was allocated since.
-    pub fn is_new(&self, n: usize) -> bool {
-        n >= self.count.0
-    }
-
-    /// The stacks of the others.
-    pub fn stacks(&self) -> &[u64] {
-        &self.stacks
-    }
-
-    fn all_but_blocks_are_there(&self, others: [&[Option<Slot>]; 2]) -> bool {
         let mut start = 0;
         let mut ends = self.ends.iter();
         let same_stacks = at_rest(others).all(|stack| {
             let Some(&end) = ends.next() else { return false };
             stack == &self.stacks[std::mem::replace(&mut start, end)..end]
         });
-        same_stacks && ends.next().is_none() && runtime::shared(|shared| shared.copies.fingerprint(Some)) == self.copies
+        let same = |shared: &mut Shared| {
+            shared.copies.are_as_saved(&self.copies) && shared.blocks.are_as_copied(&self.blocks, self.count)
+        };
+        same_stacks && ends.next().is_none() && runtime::shared(same)
+    }
+
+    /// The blocks that are not as they were, with what was in them if they were there; and what else has been changed. None if
+    /// there are other stacks, or other copies.
+    pub fn changed(&self, others: [&[Option<Slot>]; 2], changes: &mut Changes) -> Option<Vec<ChangedBlock<'_>>> {
+        let mut start = 0;
+        let mut ends = self.ends.iter();
+        for stack in at_rest(others) {
+            let end = *ends.next()?;
+            let before = &self.stacks[std::mem::replace(&mut start, end)..end];
+            if before.len() != stack.len() {
+                return None;
+            }
+            for (now, before) in stack.iter().zip(before).filter(|(now, before)| now != before) {
+                let at = std::ptr::from_ref(now).addr();
+                changes.add(at, &before.to_ne_bytes(), &now.to_ne_bytes(), |_| false);
+            }
+        }
+        runtime::shared(|shared| {
+            shared.copies.changed(&self.copies, changes)?;
+            shared.blocks.changed_since(&self.blocks, self.count)
+        })
+    }
+
+    /// The stacks of the others.
+    pub fn stacks(&self) -> &[u64] {
+        &self.stacks
     }
 }
 

@@ -306,7 +306,25 @@ impl<T: ?Sized> Clone for Arc<T> {
             let more = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
             count.access(Order::Relaxed, more, Location::caller());
         }
-        Arc { value: self.value.clone(), count: self.count.clone(), made: self.made }
+        let arc = Arc { value: self.value.clone(), count: self.count.clone(), made: self.made };
+        counts_for_nobody(&arc.value);
+        counts_for_nobody(&arc.count);
+        arc
+    }
+}
+
+/// References to something are counted by `std` as well, which nobody can see (`restored.rs`).
+#[inline(never)]
+pub(super) fn counts_for_nobody<T: ?Sized>(counted: &Option<std::sync::Arc<T>>) {
+    if let Some(counted) = counted {
+        counts_at(std::sync::Arc::as_ptr(counted).cast::<u8>().addr());
+    }
+}
+
+/// The same, by the address of the value.
+pub(super) fn counts_at(value: usize) {
+    if runtime::current().is_some() {
+        runtime::shared(|shared| shared.notes_count(value));
     }
 }
 
@@ -319,6 +337,8 @@ impl<T: ?Sized> Drop for Arc<T> {
         if self.count.is_some() {
             self.one_less(Location::caller());
         }
+        counts_for_nobody(&self.value);
+        counts_for_nobody(&self.count);
         let value = self.value.take().expect(WHOLE);
         if std::sync::Arc::strong_count(&value) == 1 {
             self.dies();

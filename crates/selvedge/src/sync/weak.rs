@@ -2,7 +2,7 @@
 //! which is part of the model as soon as there is a `Weak`.
 
 use super::Arc;
-use super::arc::Made;
+use super::arc::{Made, counts_at, counts_for_nobody};
 use crate::object::Word;
 use selvedge_ir::Order;
 use selvedge_machine::AccessKind;
@@ -50,8 +50,10 @@ impl<T: ?Sized> Weak<T> {
                 }
             }
         }
-        let value = self.value.upgrade()?;
-        Some(Arc { value: Some(value), count: self.count.clone(), made: self.made })
+        let value = Some(self.value.upgrade()?);
+        counts_for_nobody(&value);
+        counts_for_nobody(&self.count);
+        Some(Arc { value, count: self.count.clone(), made: self.made })
     }
 
     /// How many references keep the value.
@@ -79,6 +81,8 @@ impl<T: ?Sized> Weak<T> {
 
 impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Weak<T> {
+        counts_at(self.value.as_ptr().cast::<u8>().addr());
+        counts_for_nobody(&self.count);
         Weak { value: self.value.clone(), count: self.count.clone(), made: self.made }
     }
 }
