@@ -1,9 +1,11 @@
 //! `setup`: installs what is missing.
 //!
-//! Selvedge needs nothing but Rust to be built, and a clang to read C. On Debian and its kin clang comes from apt.
+//! Selvedge needs nothing but Rust to be built, and a clang to read C. On Debian and its kin clang comes from apt. Tests also need
+//! Erlang and the run-time of clang's sanitizers.
 
 use crate::{Outcome, shell};
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 /// The oldest clang that is supported, and one that is newer than all that exist.
 const CLANG_VERSIONS: std::ops::Range<u32> = 14..40;
@@ -35,6 +37,36 @@ pub fn ensure_clang() -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Installs the run-time of clang's sanitizers unless programs can be linked with it: tests compile programs that look at
+/// themselves. Where clang comes without what it recommends, it is missing.
+pub fn ensure_sanitizers() -> Outcome {
+    let Some(program) = clang() else { return Err("there is no clang".to_owned()) };
+    if links_with_sanitizers(&program)? {
+        println!("sanitizers: found");
+        return Ok(());
+    }
+    let output = Command::new(&program).arg("-dumpversion").output();
+    let output = output.map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let version = String::from_utf8_lossy(&output.stdout);
+    let major = version.trim().split('.').next().unwrap_or_default();
+    install(&[&format!("libclang-rt-{major}-dev")])?;
+    match links_with_sanitizers(&program)? {
+        true => Ok(()),
+        false => Err(format!("{program} cannot link programs with -fsanitize=address,undefined")),
+    }
+}
+
+/// Whether a clang can link programs that look at themselves.
+fn links_with_sanitizers(program: &str) -> Result<bool, String> {
+    let mut command = Command::new(program);
+    command.args(["-fsanitize=address,undefined", "-x", "c", "-", "-o", "/dev/null"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let written = child.stdin.take().map(|mut source| source.write_all(b"int main(void) { return 0; }\n"));
+    let status = child.wait().map_err(|error| format!("{program}: {error}"))?;
+    Ok(status.success() && written.is_some_and(|written| written.is_ok()))
 }
 
 /// Installs Erlang unless it is there: tests of Erlang modules run the compiler and libraries of the installed one.

@@ -20,6 +20,7 @@ struct Counts {
 /// Runs the command.
 pub fn run(args: &[String]) -> Outcome {
     setup::ensure_clang()?;
+    setup::ensure_sanitizers()?;
     setup::ensure_erlang()?;
     let start = Instant::now();
     let mut counts = Counts::default();
