@@ -44,7 +44,7 @@ const OTHER_ALLOCATORS: [&str; 8] =
     ["-p", "selvedge", "--features", "own-allocator", "--test", "own_allocator", "--test", "no_allocator"];
 
 /// The Rust library as it is in tests that are not optimised.
-const NOT_OPTIMISED: [&str; 6] = ["-p", "selvedge", "--test", "examples", "--test", "prepared"];
+const NOT_OPTIMISED: [&str; 8] = ["-p", "selvedge", "--test", "examples", "--test", "prepared", "--test", "tried_out"];
 
 /// Runs some tests; whether they have passed.
 fn tests(profile: &str, which: &[&str], args: &[String], counts: &mut Counts) -> Result<bool, String> {

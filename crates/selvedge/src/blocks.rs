@@ -150,8 +150,8 @@ pub(crate) fn loud() {
 }
 
 fn note(block: *mut u8, layout: Layout) {
-    if !block.is_null() && with(|blocks| blocks.note(block.addr(), layout)).is_some() && runtime::is_unusual() {
-        // Memory is compared with that of other runs: what was left over in it would tell them apart.
+    if !block.is_null() && with(|blocks| blocks.note(block.addr(), layout)).is_some() {
+        // Memory is compared, with that of other runs too: what was left over in it would tell them apart.
         // SAFETY: the block was allocated with this layout just now.
         unsafe { block.write_bytes(0, layout.size()) };
     }
@@ -213,8 +213,8 @@ pub(crate) struct Blocks {
     pub tries_out: bool,
     /// Whether it has freed something that is none of these blocks.
     pub freed_other: bool,
-    /// What threads have allocated that were put back since.
-    scrap: Vec<(usize, Layout)>,
+    /// What threads have allocated that were put back since, and whether they had freed it.
+    scrap: Vec<(usize, Layout, bool)>,
 }
 
 /// The blocks of a run at some point, with what was in them.
@@ -323,11 +323,11 @@ impl Blocks {
                 self.index.remove(&block.at);
             }
             if let Ok(layout) = Layout::from_size_align(block.id.size, block.id.align) {
-                self.scrap.push((block.at, layout));
+                self.scrap.push((block.at, layout, block.freed));
             }
         }
         self.blocks.clone_from(&saved.blocks);
-        self.scrap.retain(|&(at, _)| !saved.blocks[common..].iter().any(|block| block.at == at));
+        self.scrap.retain(|&(at, ..)| !saved.blocks[common..].iter().any(|block| block.at == at));
         if self.blocks.len() > FEW {
             let from = self.index.len();
             self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
@@ -576,14 +576,18 @@ impl Blocks {
         self.leaked += left;
         (self.tries_out, self.freed_other) = (false, false);
         let give_back = |(at, layout): (usize, Layout)| {
-            // SAFETY: a model's thread has freed this block with this layout, or has allocated it and was put back since.
-            // Nobody else has freed it.
+            // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
         };
         self.kept.iter().copied().for_each(give_back);
         self.kept.clear();
-        self.scrap.iter().copied().for_each(give_back);
-        self.scrap.clear();
+        for (at, layout, freed) in self.scrap.drain(..) {
+            match freed {
+                true => give_back((at, layout)),
+                // Somebody outside of the model may have got it.
+                false => self.leaked += layout.size(),
+            }
+        }
     }
 }
 

@@ -16,6 +16,8 @@ use rustc_hash::FxHashMap;
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::hash::Hasher;
+use std::ops::Range;
+use std::sync::OnceLock;
 
 /// What is in an object.
 pub(crate) struct Content<T: ?Sized>(UnsafeCell<T>);
@@ -170,40 +172,54 @@ impl<T: ?Sized> Content<T> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn is_static(_address: usize) -> bool {
-    false
+/// Whether an address is in the data of the program or of a library.
+pub(crate) fn is_static(address: usize) -> bool {
+    segments().iter().any(|(_, segment)| segment.contains(&address))
 }
 
-/// Whether an address is in the data of the program or of a library.
+/// Where the program itself ends.
+pub(crate) fn end_of_program() -> usize {
+    static END: OnceLock<usize> = OnceLock::new();
+    *END.get_or_init(|| {
+        let own = segments().iter().filter(|(object, _)| *object == 0);
+        own.map(|(_, segment)| segment.end).max().unwrap_or(1 << 16)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn segments() -> &'static [(usize, Range<usize>)] {
+    &[]
+}
+
+/// The segments of the program and of libraries, with numbers for these: that of the program is 0.
 #[cfg(target_os = "linux")]
-fn is_static(address: usize) -> bool {
-    use std::sync::OnceLock;
-    static SEGMENTS: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+fn segments() -> &'static [(usize, Range<usize>)] {
+    type Segments = Vec<(usize, Range<usize>)>;
+    static SEGMENTS: OnceLock<Segments> = OnceLock::new();
     extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, data: *mut libc::c_void) -> libc::c_int {
         // SAFETY: the system passes what it says, and `data` is what was given to `dl_iterate_phdr`.
         unsafe {
-            let segments = &mut *data.cast::<Vec<(usize, usize)>>();
+            let segments = &mut *data.cast::<Segments>();
+            let object = segments.last().map_or(0, |(object, _)| object + 1);
             let base = (*info).dlpi_addr as usize;
             for n in 0..usize::from((*info).dlpi_phnum) {
                 let header = &*(*info).dlpi_phdr.add(n);
                 if header.p_type == libc::PT_LOAD {
                     let start = base + header.p_vaddr as usize;
-                    segments.push((start, start + header.p_memsz as usize));
+                    segments.push((object, start..start + header.p_memsz as usize));
                 }
             }
         }
         0
     }
-    let segments = SEGMENTS.get_or_init(|| {
+    SEGMENTS.get_or_init(|| {
         crate::blocks::quiet(|| {
-            let mut segments: Vec<(usize, usize)> = Vec::new();
-            // SAFETY: the callback gets the pointer that it expects.
+            let mut segments = Segments::new();
+            // SAFETY: the callback gets the pointer that it expects. The program comes first.
             unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut segments).cast()) };
             segments
         })
-    });
-    segments.iter().any(|&(start, end)| (start..end).contains(&address))
+    })
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -10,6 +10,7 @@
 // Coroutines are abandoned without being unwound.
 #![allow(unsafe_code)]
 
+use crate::machine::Body;
 use crate::overflow::{self, Ended, Guarded};
 use crate::runtime::{self, Here, Pending, Yielded};
 use crate::watch;
@@ -302,6 +303,16 @@ impl Pool {
         overflow::install();
         runtime::frames_are_deep(suspended() > 1024);
         Pool { stacks: LEFT.take(), clears: 0, engine: 0, made: 0, keeps: false, beat: watch::beat() }
+    }
+
+    /// The first thread of a model. The closure must live until the thread is abandoned.
+    ///
+    /// It has no reference of its own to the closure: to try out what comes of it at its end, again and again
+    /// (`machine/snapshot.rs`), would be to drop that each time.
+    pub fn first_strand(&mut self, thread: ThreadId, body: &Body) -> Strand {
+        let body = Arc::as_ptr(body);
+        // SAFETY: the machine abandons its threads before it drops the closure.
+        self.strand(thread, move || unsafe { (*body)() })
     }
 
     /// A thread that is about to start.

@@ -16,6 +16,7 @@ pub(crate) mod awaits;
 mod churn;
 pub(crate) mod determinism;
 mod handover;
+mod outside;
 mod owed;
 mod past;
 mod retries;
@@ -236,8 +237,7 @@ impl RustMachine {
     /// Makes a thread's coroutine.
     fn create(&mut self, thread: ThreadId) {
         let strand = if thread == main_thread() {
-            let body = Arc::clone(&self.body);
-            self.pool.strand(thread, move || body())
+            self.pool.first_strand(thread, &self.body)
         } else {
             let body = runtime::shared(|shared| {
                 let at = shared.bodies.iter().position(|(child, _)| *child == thread);

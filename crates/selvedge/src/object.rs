@@ -104,7 +104,8 @@ impl Word {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
         let lives = |shared: &Shared, seen: &Seen| seen.outside || !shared.blocks.has_freed(place);
-        let known = runtime::shared(|shared| shared.recognise(remembered).filter(|seen| lives(shared, seen)));
+        // Operations clear the frame that comes next.
+        let known = runtime::shared_untidily(|shared| shared.recognise(remembered).filter(|seen| lives(shared, seen)));
         match known {
             Some(seen) => seen,
             None => self.meet(init, Location::caller()),

@@ -134,15 +134,30 @@ pub(crate) fn is_spoiled() -> bool {
 #[track_caller]
 #[inline]
 pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
+    /// Clears the stack afterwards, also if there is a panic.
+    struct Tidied;
+    impl Drop for Tidied {
+        #[inline]
+        fn drop(&mut self) {
+            if UNUSUAL.get() {
+                tidy_own();
+            }
+        }
+    }
+    let _tidied = Tidied;
+    shared_untidily(f)
+}
+
+/// The same if the stack below is cleared by who calls this, or if nothing is left over there.
+#[track_caller]
+#[inline]
+pub(crate) fn shared_untidily<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
     /// Puts it back, also if there is a panic.
     struct Used(*mut Shared);
     impl Drop for Used {
         #[inline]
         fn drop(&mut self) {
             SHARED.set(self.0);
-            if UNUSUAL.get() {
-                tidy_own();
-            }
         }
     }
     let used = Used(SHARED.replace(std::ptr::null_mut()));
@@ -208,10 +223,9 @@ pub(crate) fn turns() -> u64 {
     TURNS.get()
 }
 
-/// Whether operations need more than usual: stacks and memory are compared.
-#[inline]
-pub(crate) fn is_unusual() -> bool {
-    UNUSUAL.get()
+/// Where the variables of the operating system's thread are.
+pub(crate) fn variables() -> usize {
+    THREAD.with(|variable| std::ptr::from_ref(variable).addr())
 }
 
 /// Who runs.
@@ -241,6 +255,7 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     let mut outcome = 0;
     // What is repeated found room on the stack before.
     if is_repeated(&op, at, &mut outcome) {
+        tidy();
         return outcome;
     }
     if overflow::is_near() {
@@ -274,11 +289,11 @@ fn is_repeated(op: &Op, at: At, outcome: &mut Outcome) -> bool {
     }
     let thread = ThreadId::new(THREAD.get());
     let found = if !UNUSUAL.get() {
-        shared(|shared| shared.repeat(thread, op, at))
+        shared_untidily(|shared| shared.repeat(thread, op, at))
     } else if DEFERS.get() {
         None
     } else {
-        match shared(|shared| shared.repeat_marked(thread, op, at)) {
+        match shared_untidily(|shared| shared.repeat_marked(thread, op, at)) {
             Repeat::No => None,
             Repeat::Told(outcome) => Some(outcome),
             Repeat::Unexpected => start_again(),
@@ -311,7 +326,7 @@ fn perform_unusually(op: Op, at: At) -> Outcome {
 /// Whether threads come to this operation again and again (`rounds.rs`).
 #[inline(never)]
 fn comes_again(op: &Op, at: At) -> bool {
-    shared(|shared| shared.unmarked.marks(op, at))
+    shared_untidily(|shared| shared.unmarked.marks(op, at))
 }
 
 /// Somebody tries to take a lock.
@@ -326,7 +341,7 @@ pub(crate) fn tries(lock: Addr) {
 #[inline(never)]
 fn marked(op: Op, at: At) -> Op {
     let thread = ThreadId::new(THREAD.get());
-    match shared(|shared| shared.comes_to(thread, op, at)) {
+    match shared_untidily(|shared| shared.comes_to(thread, op, at)) {
         Standing::Op(op) => op,
         Standing::Unexpected => start_again(),
     }

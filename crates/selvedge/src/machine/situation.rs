@@ -35,7 +35,7 @@ pub(super) struct Reached {
 
 /// A part of memory.
 #[derive(Clone, Copy)]
-struct Span {
+pub(super) struct Span {
     start: u64,
     size: u64,
 }
@@ -49,7 +49,7 @@ impl From<Range<usize>> for Span {
 impl Span {
     /// Asked for every word of a stack.
     #[inline]
-    fn contains(self, at: u64) -> bool {
+    pub fn contains(self, at: u64) -> bool {
         at.wrapping_sub(self.start) < self.size
     }
 }

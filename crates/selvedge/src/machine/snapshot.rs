@@ -9,14 +9,18 @@
 //! - its own stack, and those of others, to which it may have references;
 //! - the blocks that the model has allocated, and copies of what is in statics: they are copied;
 //! - which blocks there are. What it frees is not given back during a run anyway (`blocks.rs`), so it is still there. What
-//!   it has allocated is given back when the run is over;
+//!   it has allocated and freed is given back when the run is over. What it has only allocated is leaked: it may belong to
+//!   something outside of the model;
 //! - what objects are known by (`places.rs`);
 //! - what the library keeps for it: counts are put back. For all else there is a number: if that has changed, the thread
 //!   cannot be put back, and everything is run again (from then on the run is *stale*).
 //!
+//! If it has changed something outside of the model that others count on, it is not put back either (`outside.rs`).
+//!
 //! Nothing else may matter: what a thread does must not depend on `std`'s statics and thread-local variables.
 
 use super::RustMachine;
+use super::outside::{Outside, Own};
 use crate::coroutine::{Came, SavedStrand};
 use crate::number::Number;
 use crate::runtime::{self, At, Pending, Yielded};
@@ -37,6 +41,7 @@ pub(crate) struct Snapshot {
     /// The stacks of all other threads that are suspended.
     others: Vec<(usize, Vec<u64>)>,
     shared: SavedShared,
+    outside: Outside,
 }
 
 impl Snapshot {
@@ -75,7 +80,16 @@ impl RustMachine {
             count += 1;
         }
         snapshot.others.truncate(count);
-        runtime::shared(|shared| shared.save(thread, &mut snapshot.shared, before.map(|before| &before.shared)));
+        let coroutines = self.slots.as_ptr_range();
+        let own = Own {
+            stack: slot.strand.stack().0..slot.strand.stack().1,
+            engine: self.pool.engine(runtime::shared(|shared| shared.top)),
+            coroutines: coroutines.start.addr()..coroutines.end.addr(),
+        };
+        runtime::shared(|shared| {
+            shared.save(thread, &mut snapshot.shared, before.map(|before| &before.shared));
+            snapshot.outside.keep(shared, slot.strand.at_rest(), own);
+        });
         snapshot.of = Some((thread, self.made));
         true
     }
@@ -83,7 +97,7 @@ impl RustMachine {
     /// Puts a thread back; whether that is possible.
     pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
         let Some((thread, _)) = snapshot.of else { return false };
-        if !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
+        if !snapshot.outside.is_as_kept() || !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
             // What has been met since is not that of an execution.
             self.compared.real = false;
             return false;
