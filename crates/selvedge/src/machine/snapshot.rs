@@ -97,7 +97,7 @@ impl RustMachine {
     /// Puts a thread back; whether that is possible.
     pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
         let Some((thread, _)) = snapshot.of else { return false };
-        if !snapshot.outside.is_as_kept() || !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
+        if !snapshot.outside.is_no_less() || !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
             // What has been met since is not that of an execution.
             self.compared.real = false;
             return false;
