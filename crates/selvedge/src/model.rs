@@ -50,8 +50,9 @@ pub struct Builder {
     pub memory_model: MemoryModel,
     /// What explores the model.
     pub engine: Engine,
-    /// Whether `compare_exchange_weak` may fail, and `Condvar::wait` and `thread::park` may return, for no reason: once per
-    /// thread, in a second pass, whose executions are counted by [`Stats::spurious`]. On, unless `SELVEDGE_SPURIOUS` is `0`.
+    /// Whether `compare_exchange_weak` may fail, `Condvar::wait` and `thread::park` may return, and `future::block_on` may
+    /// poll, for no reason: once per thread, in a second pass, whose executions are counted by [`Stats::spurious`]. On, unless
+    /// `SELVEDGE_SPURIOUS` is `0`.
     pub spurious: bool,
     /// How many waits of a thread may time out, 2 unless set otherwise. Executions in which more would do so are not explored.
     pub max_timeouts: u32,
