@@ -334,6 +334,7 @@ fn threads() {
         });
         let other: &Thread = handle.thread();
         let _: (ThreadId, Option<&str>) = (other.id(), other.name());
+        assert_eq!(thread::current().name(), None, "nobody has named the first thread");
         other.unpark();
         let joined: std::thread::Result<i32> = handle.join();
         assert_eq!(joined.unwrap(), 1);
