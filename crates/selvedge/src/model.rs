@@ -203,6 +203,7 @@ impl Builder {
         ignored
     }
 
+    #[track_caller]
     fn explore_at(&self, body: crate::machine::Body, at: At) -> Stats {
         if runtime::is_spoiled() {
             return elsewhere(|| self.explore_at(body, at));

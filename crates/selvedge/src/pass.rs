@@ -31,6 +31,7 @@ const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 
 /// Runs a model. None if something that was tried out has left this thread of the operating system in the middle of a panic: then
 /// it has to be run on another one, and nothing can be tried out there.
+#[track_caller]
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let updates = if builder.attempts_one_by_one { Updates::OneByOne } else { Updates::default() };
     let panics_end_threads = builder.panics_end_threads;
