@@ -174,6 +174,18 @@ fn locks() {
     });
 }
 
+/// In loom it is no warning to take a lock and to give it back at once, and there is code that denies warnings.
+#[test]
+#[deny(warnings)]
+fn guards_need_not_be_used() {
+    loom::model(|| {
+        let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
+        mutex.lock().unwrap();
+        lock.read().unwrap();
+        lock.write().unwrap();
+    });
+}
+
 #[test]
 fn channels() {
     loom::model(|| {
@@ -322,6 +334,7 @@ fn threads() {
         });
         let other: &Thread = handle.thread();
         let _: (ThreadId, Option<&str>) = (other.id(), other.name());
+        assert_eq!(thread::current().name(), None, "nobody has named the first thread");
         other.unpark();
         let joined: std::thread::Result<i32> = handle.join();
         assert_eq!(joined.unwrap(), 1);

@@ -32,8 +32,8 @@ pub struct Builder {
     pub max_permutations: Option<usize>,
     /// Ends the exploration after this time. `LOOM_MAX_DURATION`, in seconds.
     pub max_duration: Option<Duration>,
-    /// Not used: everything is explored, however many preemptions it takes ([`Stats::ignored`] says so).
-    /// `LOOM_MAX_PREEMPTIONS`.
+    /// Not used: everything is explored, however many preemptions it takes ([`Stats::ignored`] says so, and `check` if
+    /// another bound ends the exploration). `LOOM_MAX_PREEMPTIONS`.
     pub preemption_bound: Option<usize>,
     /// An execution that fails is written to this file; and one that is found in it, of the same model, is run before all
     /// others. `LOOM_CHECKPOINT_FILE`.
@@ -50,8 +50,9 @@ pub struct Builder {
     pub memory_model: MemoryModel,
     /// What explores the model.
     pub engine: Engine,
-    /// Whether `compare_exchange_weak` may fail, and `Condvar::wait` and `thread::park` may return, for no reason: once per
-    /// thread, in a second pass, whose executions are counted by [`Stats::spurious`]. On, unless `SELVEDGE_SPURIOUS` is `0`.
+    /// Whether `compare_exchange_weak` may fail, `Condvar::wait` and `thread::park` may return, and `future::block_on` may
+    /// poll, for no reason: once per thread, in a second pass, whose executions are counted by [`Stats::spurious`]. On, unless
+    /// `SELVEDGE_SPURIOUS` is `0`.
     pub spurious: bool,
     /// How many waits of a thread may time out, 2 unless set otherwise. Executions in which more would do so are not explored.
     pub max_timeouts: u32,
@@ -90,6 +91,8 @@ pub struct Stats {
     /// Where there are more executions than there could be, and why, in words: loops whose attempts leave a trace, for
     /// instance.
     pub notes: Vec<String>,
+    /// Whether a bound on time or on executions has ended it.
+    pub(crate) interrupted: bool,
 }
 
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -154,16 +157,20 @@ impl Builder {
             }
             panic!("{failure}");
         }
-        for what in &stats.not_covered {
-            eprintln!("selvedge: not everything was explored: {what}");
+        for line in self.remarks(&stats) {
+            eprintln!("selvedge: {line}");
         }
-        for what in stats.ignored.iter().chain(&stats.notes).filter(|_| self.log) {
-            eprintln!("selvedge: {what}");
-        }
-        if self.log {
-            let Stats { complete, blocked, spurious, duration, .. } = stats;
-            eprintln!("selvedge: {complete} executions, {blocked} blocked, {spurious} spurious, {duration:?}");
-        }
+    }
+
+    /// What there is to say of an exploration in which nothing failed. Settings that have no effect are of no interest, unless
+    /// it came to no end and somebody had hoped that they would bring it there.
+    fn remarks(&self, stats: &Stats) -> Vec<String> {
+        let Stats { complete, blocked, spurious, duration, .. } = stats;
+        let not_covered = stats.not_covered.iter().map(|what| format!("not everything was explored: {what}"));
+        let ignored = stats.ignored.iter().filter(|_| self.log || stats.interrupted).cloned();
+        let notes = stats.notes.iter().filter(|_| self.log).cloned();
+        let count = || format!("{complete} executions, {blocked} blocked, {spurious} spurious, {duration:?}");
+        not_covered.chain(ignored).chain(notes).chain(self.log.then(count)).collect()
     }
 
     /// Runs a model in all ways that differ, and says what came of it.
@@ -175,20 +182,28 @@ impl Builder {
         self.explore_at(Arc::new(f), Location::caller())
     }
 
-    /// Settings that have no effect here.
-    fn ignored(&self) -> Vec<String> {
+    /// Settings that have no effect here; and, if a bound has ended the exploration, what has one.
+    fn ignored(&self, interrupted: bool) -> Vec<String> {
         let mut ignored = Vec::new();
         if let Some(bound) = self.preemption_bound {
+            let advice = if interrupted {
+                ". To see more, raise the bound that was reached (`LOOM_MAX_DURATION`, in seconds, or `LOOM_MAX_PERMUTATIONS`), \
+                 or let the model have fewer threads or operations"
+            } else {
+                ""
+            };
             ignored.push(format!(
-                "`preemption_bound` is {bound}, and is not used: executions were explored however many preemptions they take"
+                "`preemption_bound` is {bound}, and is not used: executions were explored however many preemptions they \
+                 take{advice}"
             ));
         }
         if self.expect_explicit_explore {
-            ignored.push("`expect_explicit_explore` is not used: everything was explored from the start".to_owned());
+            ignored.push("`expect_explicit_explore` is not used: exploration begins where the model does".to_owned());
         }
         ignored
     }
 
+    #[track_caller]
     fn explore_at(&self, body: crate::machine::Body, at: At) -> Stats {
         if runtime::is_spoiled() {
             return elsewhere(|| self.explore_at(body, at));
@@ -199,7 +214,7 @@ impl Builder {
             return elsewhere(|| this.explore_at(body, at));
         };
         stats.duration = started.elapsed();
-        stats.ignored = self.ignored();
+        stats.ignored = self.ignored(stats.interrupted);
         if let (Some(file), Some(replay)) = (&self.checkpoint_file, &stats.replay)
             && let Err(error) = std::fs::write(file, replay)
         {
@@ -244,4 +259,41 @@ where
     F: Fn() + Sync + Send + 'static,
 {
     Builder::new().check(f);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::atomic::AtomicUsize;
+    use crate::sync::atomic::Ordering::Relaxed;
+    use crate::thread;
+
+    /// What is said of a model with two executions.
+    fn remarks(builder: &Builder) -> Vec<String> {
+        let stats = builder.explore(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&x);
+            let handle = thread::spawn(move || other.store(1, Relaxed));
+            x.load(Relaxed);
+            handle.join().unwrap();
+        });
+        assert_eq!(stats.failure, None);
+        builder.remarks(&stats)
+    }
+
+    #[test]
+    fn that_preemptions_are_not_bounded_is_said_if_the_exploration_came_to_no_end() {
+        let mut builder = Builder::new();
+        builder.log = false;
+        builder.preemption_bound = Some(2);
+        assert_eq!(remarks(&builder), Vec::<String>::new(), "everything was explored: there is nothing to say");
+        builder.max_permutations = Some(1);
+        let said = remarks(&builder);
+        let [bound, ignored] = &said[..] else { panic!("{said:?}") };
+        assert!(bound.contains("the bound on the number of executions was reached"), "{bound}");
+        assert!(ignored.starts_with("`preemption_bound` is 2, and is not used"), "{ignored}");
+        assert!(ignored.contains("`LOOM_MAX_DURATION`") && ignored.contains("`LOOM_MAX_PERMUTATIONS`"), "{ignored}");
+        builder.preemption_bound = None;
+        assert!(remarks(&builder).iter().all(|line| line.starts_with("not everything was explored")));
+    }
 }

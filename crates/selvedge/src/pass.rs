@@ -31,6 +31,7 @@ const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 
 /// Runs a model. None if something that was tried out has left this thread of the operating system in the middle of a panic: then
 /// it has to be run on another one, and nothing can be tried out there.
+#[track_caller]
 pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let updates = if builder.attempts_one_by_one { Updates::OneByOne } else { Updates::default() };
     let panics_end_threads = builder.panics_end_threads;
@@ -216,6 +217,7 @@ fn second(
     stats.spurious = second.complete + second.blocked;
     stats.failure = second.failure;
     stats.replay = second.replay;
+    stats.interrupted = second.interrupted;
     let not_covered = second.not_covered.into_iter().filter(|what| !stats.not_covered.contains(what));
     let not_covered: Vec<String> = not_covered.collect();
     stats.not_covered.extend(not_covered);
@@ -334,6 +336,7 @@ fn stats(builder: &Builder, body: &Body, result: &mut Exploration, at: At) -> St
     if let Some(why) = result.interruption {
         let explored = result.complete + result.blocked;
         stats.not_covered.push(format!("{}; {explored} executions were explored before", report::interruption(why)));
+        stats.interrupted = matches!(why, Interruption::Time | Interruption::MaxExecutions);
     }
     stats.not_covered.extend(result.not_covered.iter().cloned());
     stats.notes = runtime::shared(|shared| shared.retries.notes().to_vec());
@@ -477,7 +480,7 @@ mod tests {
         let mut builder = Builder::new();
         builder.max_duration = Some(Duration::ZERO);
         let stats = builder.explore(long);
-        assert_eq!((stats.failure, stats.spurious), (None, 0));
+        assert_eq!((stats.failure, stats.spurious, stats.interrupted), (None, 0, true));
         for what in ["the bound on time", "for no reason"] {
             assert!(stats.not_covered.iter().any(|line| line.contains(what)), "{:?}", stats.not_covered);
         }

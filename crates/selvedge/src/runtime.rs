@@ -23,8 +23,9 @@ mod stopping;
 
 use panicking::{aside, count_aside, install_hook};
 pub(crate) use panicking::{take_aside, take_panic};
+use stopping::outside_model;
 pub(crate) use stopping::{
-    block, fail, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one, violation,
+    block, fail, must_run, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one, violation,
 };
 
 /// Where an operation stands in the source.
@@ -181,12 +182,6 @@ fn not_there() -> ! {
 #[inline]
 pub(crate) fn is_busy() -> bool {
     SHARED.get().is_null()
-}
-
-#[track_caller]
-#[cold]
-fn outside_model() -> ! {
-    panic!("this can be used inside `selvedge::model` only");
 }
 
 /// The thread that runs, if one of a model does.
@@ -449,6 +444,7 @@ pub(crate) fn yields() {
 #[track_caller]
 #[inline(never)]
 fn yields_here() {
+    must_run();
     yields_at(Location::caller());
 }
 
@@ -484,6 +480,7 @@ pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
         scrub();
         again = condition();
         if again {
+            must_run();
             scrub();
             yields_at(at);
         }

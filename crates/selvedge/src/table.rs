@@ -2,10 +2,11 @@
 
 use crate::nondet;
 use crate::report::{add_name, add_operation, add_value, name, operation};
+use crate::runtime;
 use crate::text::{Text, width};
 use selvedge_ir::Order;
 use selvedge_machine::schedule::{EventRecord, Replay, Source, ThreadEnd};
-use selvedge_machine::{Access, Op, Purpose, Status};
+use selvedge_machine::{Access, Op, Purpose, Status, truncate};
 
 /// The steps of an execution, and where its threads are at its end. If that is their fault, they stay there for ever.
 pub(crate) fn table(replay: &Replay, forever: bool) -> String {
@@ -76,7 +77,7 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if let (Status::Ready, Some((Op::Access(access), _))) = (end.status, &end.waiting) {
         let waits = access.purpose == Purpose::Data && access.may_wait();
         let value = |source| match source {
-            Source::Initial => None,
+            Source::Initial => first_value(access),
             Source::Step(n) => events[n].done.new,
         };
         let now = last_write(events, access);
@@ -126,6 +127,14 @@ fn read_in_words(events: &[EventRecord], access: &Access, found: Option<u64>, fr
     };
     text.add(" (").add(&from).add(")");
     text
+}
+
+/// What was at first in the word that an access is to; none if it is no object that the run has met.
+fn first_value(access: &Access) -> Option<u64> {
+    runtime::shared(|shared| {
+        let known = shared.numbers.iter().rfind(|known| known.seen.addr == access.addr)?;
+        Some(truncate(known.init, access.size))
+    })
 }
 
 /// The coherence-last write to what an access is to.

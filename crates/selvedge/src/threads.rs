@@ -4,7 +4,7 @@
 
 use crate::text::Text;
 use selvedge_ir::EntityRef;
-use selvedge_machine::ThreadId;
+use selvedge_machine::{ThreadId, main_thread};
 
 /// All threads that have been met.
 pub(crate) struct Threads {
@@ -68,9 +68,9 @@ impl Threads {
         }
     }
 
-    /// The name that a thread was given.
+    /// The name that a thread was given. The main thread has one for people only: as in loom, nobody has given it any.
     pub fn given_name(&self, thread: ThreadId) -> Option<String> {
-        self.names[thread.index()].clone()
+        self.names[thread.index()].clone().filter(|_| thread != main_thread())
     }
 
     /// A thread's name for people.
@@ -94,7 +94,6 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selvedge_machine::main_thread;
 
     #[test]
     fn a_thread_has_one_number_whoever_asks_first() {

@@ -7,6 +7,7 @@ use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::{Arc, Barrier, Notify, mpsc};
 use selvedge::thread;
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -121,6 +122,59 @@ fn flag(registers_first: bool) {
 fn a_future_has_to_register_before_it_looks() {
     passes(|| flag(true));
     fails("deadlock", || flag(false));
+}
+
+/// How often a future is polled that is woken once; and how many executions there are, and how many besides.
+fn polls(spurious: bool) -> (BTreeSet<usize>, u64, u64) {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let noted = std::sync::Arc::clone(&seen);
+    let mut builder = Builder::new();
+    builder.spurious = spurious;
+    let stats = builder.explore(move || {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let mut polls = 0;
+        block_on(poll_fn(|context| {
+            if polls == 0 {
+                let (flag, waker) = (Arc::clone(&flag), context.waker().clone());
+                thread::spawn(move || {
+                    flag.store(1, Release);
+                    waker.wake();
+                });
+            }
+            polls += 1;
+            if flag.load(Acquire) == 1 { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        noted.lock().unwrap().insert(polls);
+    });
+    assert_eq!(stats.failure, None);
+    let seen = seen.lock().unwrap().clone();
+    (seen, stats.complete, stats.spurious)
+}
+
+#[test]
+fn a_future_may_be_polled_although_nobody_woke_it() {
+    assert_eq!(polls(false), (BTreeSet::from([1, 2]), 2, 0));
+    // In vain for no reason once: then it is there, or the thread waits to be woken.
+    assert_eq!(polls(true), (BTreeSet::from([1, 2, 3]), 2, 4));
+    // Who takes the second poll for a sign that he was woken is wrong.
+    let stats = Builder::new().explore(|| {
+        let shared = Arc::new((AtomicUsize::new(0), AtomicWaker::new()));
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || {
+            other.0.store(1, Release);
+            other.1.wake();
+        });
+        let mut polled = false;
+        block_on(poll_fn(|context| {
+            shared.1.register_by_ref(context.waker());
+            let is_ready = std::mem::replace(&mut polled, true) || shared.0.load(Acquire) == 1;
+            if is_ready { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        assert_eq!(shared.0.load(Acquire), 1);
+        handle.join().unwrap();
+    });
+    let failure = stats.failure.expect("it may be polled although nobody woke it");
+    assert!(failure.contains("polls again for no reason") && failure.contains("library.rs:"), "{failure}");
 }
 
 #[test]

@@ -164,6 +164,30 @@ fn how_often_an_operation_is_performed_is_compared() {
     });
 }
 
+/// As with those of a `HashMap`: both are made at one place, and what is done to them looks the same.
+#[test]
+fn objects_that_come_in_another_order_are_told_apart() {
+    static RUNS: Outside = Outside::new(0);
+    let stores = |met_first: bool| {
+        move || {
+            let n = RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) as usize % 2;
+            let words = Arc::new([0, 1].map(|_| AtomicU32::new(0)));
+            let other = Arc::clone(&words);
+            if met_first {
+                words.iter().for_each(|word| word.store(3, Relaxed));
+            }
+            let handle = thread::spawn(move || other[n].store(4, Relaxed));
+            words[0].load(Relaxed);
+            handle.join().unwrap();
+        }
+    };
+    for met_first in [false, true] {
+        let failure = refused(stores(met_first));
+        assert!(failure.contains("in one run: store of 4, Relaxed, to AtomicU32"), "{failure}");
+        assert!(failure.contains("the same, but with another AtomicU32 made at the same place"), "{failure}");
+    }
+}
+
 /// What happens in the first run only does not go unnoticed.
 #[test]
 fn what_is_done_once_in_a_process_is_refused() {

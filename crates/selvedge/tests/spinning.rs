@@ -4,7 +4,7 @@ use selvedge::hint;
 use selvedge::model::{Builder, Engine, Stats};
 use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
+use selvedge::sync::atomic::{AtomicBool, AtomicI8, AtomicUsize};
 use selvedge::thread;
 
 fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
@@ -310,6 +310,30 @@ fn a_livelock_is_reported_with_all_that_the_loop_reads() {
         assert!(first.contains("writer at crates/selvedge/tests/spinning.rs:"), "{failure}");
         assert!(second.contains("AtomicBool") && second.contains("-> false (its first value)"), "{failure}");
     }
+}
+
+/// Nobody has written what is looked at, and the thread has made no step there that could be shown.
+#[test]
+fn what_is_read_again_and_again_is_said_also_if_it_is_the_first_value() {
+    let reads = |model: fn()| {
+        let failure = Builder::new().explore(model).failure.expect("nobody makes the loop end");
+        let line = failure.lines().find(|line| line.contains("again and again")).unwrap_or_default();
+        line.split_once(" -> ").unwrap_or_default().1.to_owned()
+    };
+    let flag = reads(|| {
+        let flag = AtomicBool::new(false);
+        while !flag.load(Acquire) {
+            hint::spin_loop();
+        }
+    });
+    assert_eq!(flag, "false (its first value)");
+    let number = reads(|| {
+        let number = AtomicI8::new(-3);
+        while number.load(Acquire) < 0 {
+            thread::yield_now();
+        }
+    });
+    assert_eq!(number, "-3 (its first value)");
 }
 
 /// How far a loop gets that counts its rounds on the heap.

@@ -21,7 +21,7 @@ use crate::runtime::{self, At, Pending};
 use crate::shared::Numbered;
 use crate::virtual_address::may_be_virtual;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Op, SourceSpan, Status, Stop, ThreadId, Unsupported};
+use selvedge_machine::{Access, AccessKind, Addr, Op, SourceSpan, Status, Stop, ThreadId, Unsupported};
 
 /// How often everything is tried again.
 const AGAIN: u32 = 2;
@@ -169,11 +169,15 @@ impl RustMachine {
             Some(at) if at != *other => format!("{} at {at}", report::operation(op)),
             _ => report::operation(op),
         };
-        let before = match before {
-            Deed::Op(op, at) => in_words(op, *at, &place),
-            Deed::Other(what) => what.clone(),
-        };
         let after = now.map_or_else(|| "nothing".to_owned(), |now| report::operation(&now.op));
+        let (before, other) = match before {
+            Deed::Op(op, at) => (in_words(op, *at, &place), now.and_then(|now| other_object(op, &now.op))),
+            Deed::Other(what) => (what.clone(), None),
+        };
+        let after = match other {
+            Some(object) if after == before => format!("the same, but with {}", another(object)),
+            _ => after,
+        };
         let name = report::name(thread);
         not_deterministic(&format!("{name} did this in one run: {before}; and this in another: {after}"), place)
     }
@@ -196,10 +200,32 @@ impl RustMachine {
             let (before, now) = (before.init, now.init);
             format!("the first value of {object} was this in one run: {before}; and this in another: {now}")
         } else {
-            format!("{} was first used in one run where {object} was in another", report::object(before.seen.addr))
+            let first = report::object(before.seen.addr);
+            let object = if first == object { another(addr) } else { object };
+            format!("{first} was first used in one run where {object} was in another")
         };
         not_deterministic(&what, place)
     }
+}
+
+/// The object that an operation is to, if another operation is to another one.
+fn other_object(one: &Op, other: &Op) -> Option<Addr> {
+    let object = |op: &Op| match op {
+        Op::Access(access) => Some(access.addr),
+        Op::CondWait { cond } | Op::CondWake { cond, .. } | Op::CondSignal { cond } | Op::CondBroadcast { cond } => {
+            Some(*cond)
+        }
+        Op::Free { addr, .. } => Some(*addr),
+        _ => None,
+    };
+    object(other).filter(|_| object(one) != object(other))
+}
+
+/// An object in words, where one was told of already that is called the same: several are made at one place if that is in a
+/// loop, and those of a `HashMap` come in any order.
+fn another(addr: Addr) -> String {
+    let what = runtime::shared(|shared| shared.origins.get(&addr).map_or("object", |(what, _)| what));
+    format!("another {what} made at the same place")
 }
 
 /// Whether everything is tried again; if so, it is now.

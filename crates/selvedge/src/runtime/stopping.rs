@@ -1,9 +1,26 @@
 //! Threads that do not go on, and why: the model is wrong, something is not supported, or the exploration starts again.
 
-use super::{At, Yielded, shared, span, suspend};
+use super::{At, YIELDER, Yielded, shared, span, suspend};
 use crate::blocks;
 use crate::update::Updates;
 use selvedge_machine::{SourceSpan, Stop, Unsupported, Violation, ViolationKind};
+
+/// No thread of a model runs, and something was used that only they can use.
+#[track_caller]
+#[cold]
+pub(super) fn outside_model() -> ! {
+    panic!("this can be used inside `selvedge::model` only");
+}
+
+/// For operations that are to no object: says that no thread of a model runs while it is known who has called the library.
+/// Where threads are suspended, it is not: what is told on the way there would be left over on their stacks.
+#[track_caller]
+#[inline]
+pub(crate) fn must_run() {
+    if YIELDER.get().is_null() && !std::thread::panicking() {
+        outside_model();
+    }
+}
 
 /// Ends the exploration, which then starts again with what is known by now.
 pub(crate) fn starts_again() -> Box<Stop> {

@@ -6,7 +6,7 @@ use crate::runtime::prepare;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe};
 use std::sync::Arc;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::time::Duration;
@@ -19,6 +19,9 @@ pub struct SyncSender<T>(Arc<Channel<T>>);
 
 /// Receives. There is one: a reference to it cannot be sent to other threads.
 pub struct Receiver<T>(Arc<Channel<T>>, PhantomData<Cell<()>>);
+
+// The cell is none: it keeps references to the receiver from being sent.
+impl<T> RefUnwindSafe for Receiver<T> {}
 
 /// A channel without a bound.
 #[track_caller]

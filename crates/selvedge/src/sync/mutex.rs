@@ -27,8 +27,7 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
-/// Stands in for `std::sync::MutexGuard`.
-#[must_use]
+/// Stands in for `std::sync::MutexGuard`. As in loom, it may be dropped at once without a warning: `lock.lock().unwrap();`.
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     content: *mut Guarded<T>,
@@ -38,6 +37,9 @@ pub struct MutexGuard<'a, T: ?Sized> {
 
 // SAFETY: a reference to the guard is a reference to what is protected, as in `std`'s.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+// There is a pointer in it, from which the compiler concludes nothing good. What it protects is poisoned by a panic.
+impl<T: ?Sized> UnwindSafe for MutexGuard<'_, T> {}
+impl<T: ?Sized> RefUnwindSafe for MutexGuard<'_, T> {}
 
 const HELD: u64 = 1;
 

@@ -28,7 +28,6 @@ impl<T: ?Sized> UnwindSafe for RwLock<T> {}
 impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
 
 /// Stands in for `std::sync::RwLockReadGuard`.
-#[must_use]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     content: *const Guarded<T>,
@@ -36,7 +35,6 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 }
 
 /// Stands in for `std::sync::RwLockWriteGuard`.
-#[must_use]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     content: *mut Guarded<T>,
@@ -48,6 +46,11 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+// There are pointers in them, from which the compiler concludes nothing good. A panic of a reader does not poison the lock.
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for RwLockReadGuard<'_, T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockReadGuard<'_, T> {}
+impl<T: ?Sized> UnwindSafe for RwLockWriteGuard<'_, T> {}
+impl<T: ?Sized> RefUnwindSafe for RwLockWriteGuard<'_, T> {}
 
 const WRITER: u64 = 1 << 32;
 

@@ -20,6 +20,7 @@ use std::panic::Location;
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    runtime::must_run();
     runtime::perform(Op::Fence { order: any(order) }, Location::caller());
 }
 

@@ -12,7 +12,7 @@ use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{Access, AccessKind, Addr, Op};
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicPtr as StdPtr, Ordering};
 
 /// Stands in for `std::sync::atomic::AtomicPtr`.
@@ -20,6 +20,10 @@ pub struct AtomicPtr<T> {
     bits: Bits,
     of: PhantomData<StdPtr<T>>,
 }
+
+// As for `std`'s, it does not matter what it points to.
+impl<T> UnwindSafe for AtomicPtr<T> {}
+impl<T> RefUnwindSafe for AtomicPtr<T> {}
 
 /// What it is, whatever it points to.
 ///
