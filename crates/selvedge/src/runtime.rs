@@ -208,12 +208,6 @@ pub(crate) fn turns() -> u64 {
     TURNS.get()
 }
 
-/// Whether operations need more than usual: stacks and memory are compared.
-#[inline]
-pub(crate) fn is_unusual() -> bool {
-    UNUSUAL.get()
-}
-
 /// Who runs.
 pub(crate) fn here() -> Option<Here> {
     let yielder = YIELDER.get();
