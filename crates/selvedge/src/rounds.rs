@@ -17,7 +17,8 @@ use crate::runtime::{self, At};
 use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use selvedge_machine::{Addr, Op, Purpose, ThreadId};
+use selvedge_ir::RmwOp;
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, ThreadId};
 use std::panic::Location;
 
 /// A place is marked when a thread has come there so often and has changed nothing.
@@ -99,21 +100,53 @@ fn finds_loop(steps: &[Step], thread: ThreadId) -> bool {
     })
 }
 
-/// What a thread has done most often since it last changed something.
+/// What a thread has done most often since it last changed something. What it adds to something and takes away again, as
+/// references are counted, is no change.
 fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
-    let mut places: Vec<(Longest, Addr)> = Vec::new();
+    // By places: how often the thread has come there, and how often of that it had taken away all that it has added.
+    let mut places: Vec<(Longest, Addr, u32)> = Vec::new();
+    let mut added: Vec<(Addr, u64)> = Vec::new();
     for Step { op, outcome, at, .. } in steps.iter().rev().filter(|step| step.thread == thread) {
         let is_lock = matches!(op, Op::Access(access) if matches!(access.purpose, Purpose::Lock | Purpose::Unlock));
         if !is_lock && !is_quiet(op, *outcome) && !matches!(op, Op::Choose { .. }) {
-            break;
+            let Some((addr, new)) = adds(op, *outcome) else { break };
+            match added.iter_mut().find(|(of, _)| *of == addr) {
+                Some((_, sum)) => *sum = sum.wrapping_add(new),
+                None => added.push((addr, new)),
+            }
+            added.retain(|(_, sum)| *sum != 0);
+            if added.is_empty() {
+                places.iter_mut().for_each(|(known, _, rounds)| *rounds = known.rounds);
+            }
         }
         let (Some(addr), Some(at)) = (waits(op), *at) else { continue };
-        match places.iter_mut().find(|(known, of)| std::ptr::eq(known.at, at) && *of == addr) {
-            Some((known, _)) => known.rounds += 1,
-            None => places.push((Longest { rounds: 1, thread, op: *op, at }, addr)),
+        let rounds = match places.iter_mut().find(|(known, of, _)| std::ptr::eq(known.at, at) && *of == addr) {
+            Some((known, _, rounds)) => {
+                known.rounds += 1;
+                (rounds, known.rounds)
+            }
+            None => {
+                places.push((Longest { rounds: 1, thread, op: *op, at }, addr, 0));
+                let Some((_, _, rounds)) = places.last_mut() else { continue };
+                (rounds, 1)
+            }
+        };
+        if added.is_empty() {
+            *rounds.0 = rounds.1;
         }
     }
-    places.into_iter().map(|(known, _)| known).max_by_key(|known| known.rounds)
+    let rounds = places.into_iter().map(|(known, _, rounds)| Longest { rounds, ..known });
+    rounds.filter(|known| known.rounds > 0).max_by_key(|known| known.rounds)
+}
+
+/// What an operation adds to something.
+fn adds(op: &Op, outcome: Outcome) -> Option<(Addr, u64)> {
+    match op {
+        Op::Access(access @ Access { until: None, kind: AccessKind::Rmw { op: RmwOp::Add | RmwOp::Sub, .. }, .. }) => {
+            Some((access.addr, access.written(outcome)?.wrapping_sub(outcome)))
+        }
+        _ => None,
+    }
 }
 
 /// The object of an operation that a loop could wait with.

@@ -59,7 +59,9 @@
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
 //! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
-use crate::restored::{Changes, Unrestored};
+use crate::endless::Looks;
+use crate::restored::{Changes, TOO_MUCH, Unrestored};
+use crate::runtime::At;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, truncate};
 
 /// More states are not kept.
@@ -71,10 +73,13 @@ const MOST_DONE: usize = 1 << 14;
 pub(crate) const ROUNDS: u32 = 2;
 
 /// After so many iterations in one execution it is looked for loops that write the same again and again.
-const PATIENCE: u32 = 64;
+const PATIENCE: u32 = 8;
 
 /// So often a thread may add to something before it is taken not to stop at some number.
 const LONG: u32 = 128;
+
+/// From so many iterations in one execution on it is noted whether a thread only looks (`endless.rs`). Few loops make as many.
+const SOME: u32 = 4;
 
 /// What threads that wait were found to do in some execution. From then on, more is known of their states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -103,6 +108,8 @@ pub(crate) struct Spin {
     steps: u32,
     /// How many iterations the thread has made in this execution.
     iterations: u32,
+    /// How many it has made since it last did anything but look.
+    looks: Looks,
 }
 
 /// A state in which a thread was.
@@ -166,6 +173,8 @@ pub(crate) enum Cycle {
     Chooses { locks: bool },
     /// Others try to take a lock that is taken in it, but it was made often enough.
     InVain,
+    /// The same: it holds a lock when it comes round, which it gives back in between, so that others may have it then.
+    Holds,
     /// The same: others might have noticed what is changed in memory and put back.
     Noticed(Iteration),
     /// The same: it has written the same again, and nothing has come of it. No iteration if others have written something too,
@@ -173,6 +182,8 @@ pub(crate) enum Cycle {
     Repeats(Option<Iteration>),
     /// The same: it adds to something, and nothing has come of it.
     Adds,
+    /// It is none, as the thread never comes back, but only looks (`endless.rs`).
+    Endless,
 }
 
 impl Spin {
@@ -182,9 +193,18 @@ impl Spin {
         self.iterations == PATIENCE
     }
 
+    /// It is there: how often it has come to this place since it last did anything but look, if that matters. `is_endless`
+    /// tells whether some loops were found to have no end.
+    pub fn looks(&mut self, at: At, is_endless: bool) -> u32 {
+        if is_endless || self.iterations >= SOME { self.looks.comes_round(at) } else { 0 }
+    }
+
     /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take, and `keeps` whether writes
     /// may be part of a cycle.
     pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool, keeps: bool) {
+        if self.visits.is_empty() {
+            return;
+        }
         self.steps += 1;
         self.visits.iter_mut().for_each(|visit| visit.since.performs(op, outcome));
         let done = match op {
@@ -216,15 +236,32 @@ impl Spin {
     pub fn has_written(&mut self, changes: &Changes) {
         self.visits.iter_mut().for_each(|visit| visit.since.changes(changes));
         self.visits.retain(|visit| !visit.since.is_too_much());
+        // Where nothing is put back, the later ones have the same to keep as those before.
+        while self.visits.iter().map(|visit| visit.since.size()).sum::<usize>() > TOO_MUCH {
+            self.visits.remove(0);
+        }
         if self.visits.is_empty() {
             self.changed();
         }
     }
 
-    /// Whether the thread may be in a cycle: what it changes has to be watched.
+    /// The thread, which may only look, has performed an operation. `is_aside` tells which words do not matter.
+    pub fn looked(&mut self, op: &Op, outcome: Outcome, is_aside: impl Fn(Addr) -> bool) {
+        if self.looks.is_on() {
+            self.looks.performed(op, outcome, is_aside);
+        }
+    }
+
+    /// Whether the thread may be in a cycle.
+    pub fn may_come_back(&self) -> bool {
+        !self.visits.is_empty()
+    }
+
+    /// Whether what the thread does has to be watched: it may be in a cycle, or only look. (In the latter case it has changed
+    /// something, but what it allocates until it comes round is its own.)
     #[inline]
     pub fn watches(&self) -> bool {
-        !self.visits.is_empty()
+        !self.visits.is_empty() || self.looks.is_on()
     }
 
     /// The thread is at the end of an iteration: whether it has come back to a state in which it has been, and does not go
@@ -259,9 +296,14 @@ impl Spin {
         let tried = cycle.iter().any(|done| matches!(done, Done::Took(lock) if is_tried(*lock)));
         if !gives_back_what_it_takes(cycle) || tried || noticed {
             let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
-            visit.rounds += u32::from(gives_back_what_it_takes(cycle));
+            let (gives_back, holds) = (gives_back_what_it_takes(cycle), holds_what_it_held(cycle));
+            visit.rounds += u32::from(gives_back || holds);
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
-            let cycle = if noticed { Cycle::Noticed(iteration) } else { Cycle::InVain };
+            let cycle = match (gives_back, noticed) {
+                (false, _) => Cycle::Holds,
+                (true, true) => Cycle::Noticed(iteration),
+                (true, false) => Cycle::InVain,
+            };
             return (visit.rounds > ROUNDS).then_some(cycle);
         }
         let locks = cycle.iter().any(|done| *done != Done::Chose);
@@ -300,6 +342,15 @@ fn gives_back_what_it_takes(cycle: &[Done]) -> bool {
         }
     }
     held.is_empty()
+}
+
+/// Whether every lock is taken as often as it is given back: those that were held are held again.
+fn holds_what_it_held(cycle: &[Done]) -> bool {
+    let times = |wanted: Done| cycle.iter().filter(|done| **done == wanted).count();
+    cycle.iter().all(|done| match *done {
+        Done::Took(lock) | Done::GaveBack(lock) => times(Done::Took(lock)) == times(Done::GaveBack(lock)),
+        Done::Chose | Done::Wrote { .. } => true,
+    })
 }
 
 /// Whether an operation leaves everything as it was.
