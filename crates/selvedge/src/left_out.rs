@@ -1,5 +1,6 @@
 //! What is left out of an exploration, and how that is said.
 
+use crate::endless::OFTEN;
 use crate::spin::ROUNDS;
 
 /// What was left out in some execution.
@@ -57,7 +58,8 @@ impl LeftOut {
             (false, false) => return None,
         };
         Some(format!(
-            "no execution comes to its end: a thread goes round a loop that waits and {what}, and nobody makes it stop"
+            "no execution comes to its end: a thread goes round a loop that waits and {what}, and nobody makes it stop within \
+             {OFTEN} rounds"
         ))
     }
 }

@@ -163,7 +163,10 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     }
     stats.not_covered.extend(left_out.loops());
     if stats.complete == 0 && stats.failure.is_none() && first.interruption.is_none() {
-        stats.failure = left_out.never_ends();
+        let longest = runtime::shared(|shared| shared.unmarked.longest());
+        let named =
+            |why: String| longest.map_or_else(|| why.clone(), |longest| format!("{why}: {}", in_words(longest)));
+        stats.failure = left_out.never_ends().map(named);
     }
     if left_out.choices {
         let note =

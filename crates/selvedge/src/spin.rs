@@ -41,12 +41,19 @@
 //! it counts its iterations. That may be what ends it, so it is left to do so for long; then it is cut off too, and it is no
 //! livelock, since nobody knows what comes of a larger number.
 //!
+//! A cycle that begins and ends with a lock held, and gives it back in between, is no pure one, wherever in the loop it is looked
+//! for: the thread would be cut off with the lock, which others could have had. It is made [`ROUNDS`] times as well.
+//!
+//! And a loop that never comes back to a state in which it was, since it changes memory in each iteration and does not put it
+//! back, or counts on its stack, is cut off as well if it goes on for long and does nothing else (`endless.rs`).
+//!
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
 //! chosen something in the cycle: it might choose otherwise.
 //!
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
-//! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle. Stacks are
+//! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle; it is explored
+//! to its end unless that is far away. Stacks are
 //! compared byte by byte: two states may be taken for different because of what was left over somewhere, and the
 //! thread then makes an iteration more.
 //!
@@ -72,7 +79,8 @@ const MOST_DONE: usize = 1 << 14;
 /// So often a thread may come round a loop with locks that others try to take, or do the same in a loop that writes.
 pub(crate) const ROUNDS: u32 = 2;
 
-/// After so many iterations in one execution it is looked for loops that write the same again and again.
+/// After so many iterations in one execution it is looked for loops that write the same again and again. It is not dear to look
+/// for them in vain, but every iteration before that is an execution, or several.
 const PATIENCE: u32 = 8;
 
 /// So often a thread may add to something before it is taken not to stop at some number.
