@@ -9,8 +9,9 @@
 //! before, having changed nothing, is a pure cycle wherever it yields (`spin.rs`), and what is a pure cycle is found out by
 //! looking at its whole state. So it does no harm to mark a place in vain; it takes time only.
 //!
-//! If the thread counts its iterations, its states differ, and the loop may still never end. The bound on the length of an
-//! execution is met then, and the operation that was performed most often is what is reported.
+//! If the thread counts its iterations, its states differ, and the loop may still never end. It is then cut off as others that
+//! never come back (`endless.rs`). If no execution comes to its end, or the bound on the length of an execution is met, the
+//! operation that was performed most often is what is reported.
 
 use crate::machine::awaits::is_look;
 use crate::runtime::{self, At};
@@ -115,24 +116,14 @@ fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
                 None => added.push((addr, new)),
             }
             added.retain(|(_, sum)| *sum != 0);
-            if added.is_empty() {
-                places.iter_mut().for_each(|(known, _, rounds)| *rounds = known.rounds);
+        } else if let (Some(addr), Some(at)) = (waits(op), *at) {
+            match places.iter_mut().find(|(known, of, _)| std::ptr::eq(known.at, at) && *of == addr) {
+                Some((known, ..)) => known.rounds += 1,
+                None => places.push((Longest { rounds: 1, thread, op: *op, at }, addr, 0)),
             }
         }
-        let (Some(addr), Some(at)) = (waits(op), *at) else { continue };
-        let rounds = match places.iter_mut().find(|(known, of, _)| std::ptr::eq(known.at, at) && *of == addr) {
-            Some((known, _, rounds)) => {
-                known.rounds += 1;
-                (rounds, known.rounds)
-            }
-            None => {
-                places.push((Longest { rounds: 1, thread, op: *op, at }, addr, 0));
-                let Some((_, _, rounds)) = places.last_mut() else { continue };
-                (rounds, 1)
-            }
-        };
         if added.is_empty() {
-            *rounds.0 = rounds.1;
+            places.iter_mut().for_each(|(known, _, rounds)| *rounds = known.rounds);
         }
     }
     let rounds = places.into_iter().map(|(known, _, rounds)| Longest { rounds, ..known });
@@ -161,7 +152,6 @@ fn waits(op: &Op) -> Option<Addr> {
 mod tests {
     use super::*;
     use selvedge_ir::Order;
-    use selvedge_machine::{Access, AccessKind};
 
     #[test]
     fn only_what_a_loop_could_wait_with_is_marked() {
@@ -189,5 +179,20 @@ mod tests {
         assert!(most_often(&steps, main).is_none());
         steps.extend([step(AccessKind::Load); 3]);
         assert_eq!(most_often(&steps, main).map(|most| most.rounds), Some(3));
+    }
+
+    #[test]
+    fn what_is_added_and_taken_away_is_no_change() {
+        let (at, main) = (Location::caller(), selvedge_machine::main_thread());
+        let step = |addr, kind, outcome| {
+            let op = Op::Access(Access::new(Addr(addr), 8, Order::AcqRel, kind));
+            Step { thread: main, op, outcome, now: 0, at: Some(at) }
+        };
+        let load = step(64, AccessKind::Load, 0);
+        let add = |operand, outcome| step(72, AccessKind::Rmw { op: RmwOp::Add, operand, used: true }, outcome);
+        let round = [add(1, 1), load, add(u64::MAX, 2)];
+        assert_eq!(most_often(&round.repeat(4), main).map(|most| most.rounds), Some(4));
+        // What is not taken away again is a change: looks before it do not count.
+        assert_eq!(most_often(&[add(1, 1), load, load].repeat(4), main).map(|most| most.rounds), Some(2));
     }
 }

@@ -27,7 +27,7 @@ fn explore((engine, one_by_one): (Engine, bool), f: impl Fn() + Send + Sync + 's
 #[derive(Default)]
 struct Shared {
     ready: AtomicBool,
-    boxes: Mutex<Vec<Box<usize>>>,
+    names: Mutex<Vec<String>>,
     value: Mutex<Arc<usize>>,
     bytes: Mutex<Vec<u8>>,
     dropped: Mutex<Arc<String>>,
@@ -90,14 +90,14 @@ fn something_is_pushed_and_popped_under_a_lock() {
     is_cut_off(CHANGES, 4, |shared| {
         let mut looks = 0;
         loop {
-            let mut boxes = shared.boxes.lock().unwrap();
-            boxes.push(Box::new(1));
+            let mut names = shared.names.lock().unwrap();
+            names.push("new".to_owned());
             looks += 1;
             if shared.ready.load(Acquire) {
                 return looks;
             }
-            boxes.pop();
-            drop(boxes);
+            names.pop();
+            drop(names);
             thread::yield_now();
         }
     });
@@ -137,7 +137,7 @@ fn what_is_changed_and_reset_may_be_an_atomic() {
         let mut looks = 0;
         loop {
             shared.count.store(1, Release);
-            shared.boxes.lock().unwrap().push(Box::new(1));
+            shared.names.lock().unwrap().push("new".to_owned());
             looks += 1;
             let is_ready = shared.ready.load(Acquire);
             shared.count.store(0, Release);
@@ -197,7 +197,7 @@ fn comes_back(says: &str, most: u64, wait: fn(&Shared)) {
             let other = Arc::clone(&shared);
             let handle = thread::spawn(move || wait(&other));
             shared.ready.store(true, Release);
-            drop(shared.boxes.lock().unwrap());
+            drop(shared.names.lock().unwrap());
             handle.join().unwrap();
         });
         assert_eq!(stats.failure, None, "{way:?}");
@@ -210,7 +210,7 @@ fn comes_back(says: &str, most: u64, wait: fn(&Shared)) {
 #[test]
 fn locks_are_taken_hand_over_hand() {
     comes_back(HOLDS, 16, |shared| {
-        let mut first = shared.boxes.lock().unwrap();
+        let mut first = shared.names.lock().unwrap();
         loop {
             let second = shared.bytes.lock().unwrap();
             drop(first);
@@ -219,7 +219,7 @@ fn locks_are_taken_hand_over_hand() {
             }
             thread::yield_now();
             drop(second);
-            first = shared.boxes.lock().unwrap();
+            first = shared.names.lock().unwrap();
         }
     });
 }
@@ -252,7 +252,7 @@ fn references_that_the_model_counts_are_cloned() {
         let first = shared.dropped.lock().unwrap().clone();
         loop {
             let held = black_box(Arc::clone(&first));
-            let seen = vec![held.is_empty(), shared.ready.load(Acquire)];
+            let seen = black_box(vec![held.is_empty(), shared.ready.load(Acquire)]);
             drop(held);
             if seen[1] {
                 break;
