@@ -38,11 +38,13 @@ pub mod cell;
 mod command;
 mod content;
 mod coroutine;
+mod endless;
 pub mod future;
 pub mod hint;
 #[cfg(test)]
 mod interrupted;
 pub mod lazy_static;
+mod left_out;
 mod machine;
 mod macros;
 pub mod model;

@@ -27,12 +27,13 @@ mod surroundings;
 mod trial;
 
 use crate::coroutine::{Came, Pool, Strand};
+use crate::endless::OFTEN;
 use crate::number::Number;
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::shared::{Numbered, Shared};
-use crate::spin::{Iteration, Spin, Waits};
+use crate::spin::{Cycle, Iteration, ROUNDS, Spin, Waits};
 use crate::update::Updates;
 use awaits::Ahead;
 use churn::Churn;
@@ -81,8 +82,9 @@ struct Slot {
 impl Slot {
     /// The thread, which may be in a cycle, performs an operation.
     fn performed(&mut self, op: &Op, outcome: Outcome) {
+        self.spin.looked(op, outcome, |addr| is_tried(addr) || counts_references(addr));
         self.spin.performed(op, outcome, is_tried, runtime::shared(|shared| shared.waits.write));
-        if !self.spin.watches() {
+        if !self.spin.may_come_back() {
             self.churn.forget();
         }
     }
@@ -96,7 +98,7 @@ impl Slot {
             Some(changes) => self.spin.has_written(&changes),
             None => self.changed(),
         }
-        if !self.spin.watches() {
+        if !self.spin.may_come_back() {
             self.churn.forget();
         }
     }
@@ -336,10 +338,13 @@ impl RustMachine {
             let new = last.is_some_and(|Step { op, at, .. }| {
                 at.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)))
             });
+            let is_endless = runtime::shared(|shared| !shared.endless.is_empty());
             let writes = slot.spin.comes_round()
                 && runtime::shared(|shared| shared.finds(Waits { write: true, ..Waits::default() }));
+            let looks = slot.spin.looks(here, is_endless);
+            let only_looks = looks >= OFTEN && runtime::shared(|shared| shared.endless.mark(here));
             // All at once: each lets everything start again.
-            if runtime::shared(|shared| shared.must_clear(size)) || new || writes {
+            if runtime::shared(|shared| shared.must_clear(size)) || new || writes || only_looks {
                 runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
@@ -349,7 +354,9 @@ impl RustMachine {
             if allocate {
                 state = slot.churn.state(&state);
             }
-            if let Some(cycle) = slot.spin.comes_back(state, is_tried, add) {
+            let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(here));
+            let cycle = slot.spin.comes_back(state, is_tried, add).or(is_cut_off.then_some(Cycle::Endless));
+            if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 if runtime::shared(|shared| shared.restart) {
                     came = Came::To(Yielded::Stop(runtime::starts_again()));
@@ -474,6 +481,11 @@ impl RustMachine {
 /// Whether somebody tries to take a lock.
 fn is_tried(addr: Addr) -> bool {
     runtime::shared(|shared| shared.tried.contains(&addr))
+}
+
+/// Whether a word is a count of references.
+fn counts_references(addr: Addr) -> bool {
+    runtime::shared(|shared| shared.origins.get(&addr).is_some_and(|(what, _)| *what == "Arc"))
 }
 
 /// A thread, and the others.

@@ -15,7 +15,7 @@ use crate::replay::{Recorded, model_at};
 use crate::report;
 use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
-use crate::shared::{Config, LeftOut, Shared};
+use crate::shared::{Config, Shared};
 use crate::table::table;
 use crate::update::Updates;
 use selvedge_graph::MemoryModel;
@@ -157,45 +157,19 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
-    let LeftOut { timeouts, rounds: left_out_rounds, repeats, adds, noticed, choices: left_out_choices, .. } =
-        runtime::shared(|shared| shared.left_out);
-    if timeouts {
+    let left_out = runtime::shared(|shared| shared.left_out);
+    if left_out.timeouts {
         let n = builder.max_timeouts;
         stats.not_covered.push(format!("executions in which a thread times out more than {n} times"));
     }
-    if left_out_rounds {
-        let n = crate::spin::ROUNDS;
-        stats.not_covered.push(format!(
-            "executions in which a thread comes more than {n} times round a loop that takes a lock and gives it back, having \
-             changed nothing, while others try to take that lock"
-        ));
+    stats.not_covered.extend(left_out.loops());
+    if stats.complete == 0 && stats.failure.is_none() && first.interruption.is_none() {
+        let longest = runtime::shared(|shared| shared.unmarked.longest());
+        let named =
+            |why: String| longest.map_or_else(|| why.clone(), |longest| format!("{why}: {}", in_words(longest)));
+        stats.failure = left_out.never_ends().map(named);
     }
-    if repeats {
-        let n = crate::spin::ROUNDS;
-        stats.not_covered.push(format!(
-            "executions in which a thread comes more than {n} times round a loop that waits and writes the same each time (a \
-             flag that is set and reset, for instance)"
-        ));
-    }
-    if adds {
-        let n = crate::spin::ROUNDS;
-        stats.not_covered.push(format!(
-            "executions in which a thread comes more than {n} times round a loop that waits and adds to an atomic each time"
-        ));
-        if stats.complete == 0 && stats.failure.is_none() {
-            let why = "no execution comes to its end: a thread goes round a loop that waits and adds to an atomic each time, and \
-                       nobody makes it stop";
-            stats.failure = Some(why.to_owned());
-        }
-    }
-    if noticed {
-        let n = crate::spin::ROUNDS;
-        stats.not_covered.push(format!(
-            "executions in which a thread comes more than {n} times round a loop that waits, and changes memory and puts it back \
-             each time, so that others may notice in between"
-        ));
-    }
-    if left_out_choices {
+    if left_out.choices {
         let note =
             "whether loops that spin and choose (`nondet`) ever end: a thread that comes round is not followed further";
         stats.notes.push(note.to_owned());

@@ -26,8 +26,9 @@ use rustc_hash::FxHashMap;
 use selvedge_machine::{Op, Outcome, Purpose};
 use std::ops::Range;
 
-/// If a thread has changed more bytes than these, it is not waited for it to put them back.
-const MOST: usize = 512;
+/// If a thread has changed more bytes than these, it is not waited for it to put them back. It is so for all moments since which
+/// it is known what has changed, too.
+pub(crate) const TOO_MUCH: usize = 1 << 16;
 
 /// What a thread has changed in one step.
 #[derive(Default)]
@@ -79,7 +80,12 @@ impl Unrestored {
 
     /// Whether it is too much.
     pub fn is_too_much(&self) -> bool {
-        self.sums.len() > MOST
+        self.sums.len() > TOO_MUCH
+    }
+
+    /// How many bytes are not as they were.
+    pub fn size(&self) -> usize {
+        self.sums.len()
     }
 
     /// Whether others may have noticed something since this was last asked.

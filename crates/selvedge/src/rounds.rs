@@ -9,15 +9,17 @@
 //! before, having changed nothing, is a pure cycle wherever it yields (`spin.rs`), and what is a pure cycle is found out by
 //! looking at its whole state. So it does no harm to mark a place in vain; it takes time only.
 //!
-//! If the thread counts its iterations, its states differ, and the loop may still never end. The bound on the length of an
-//! execution is met then, and the operation that was performed most often is what is reported.
+//! If the thread counts its iterations, its states differ, and the loop may still never end. It is then cut off as others that
+//! never come back (`endless.rs`). If no execution comes to its end, or the bound on the length of an execution is met, the
+//! operation that was performed most often is what is reported.
 
 use crate::machine::awaits::is_look;
 use crate::runtime::{self, At};
 use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use selvedge_machine::{Addr, Op, Purpose, ThreadId};
+use selvedge_ir::RmwOp;
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, ThreadId};
 use std::panic::Location;
 
 /// A place is marked when a thread has come there so often and has changed nothing.
@@ -99,21 +101,43 @@ fn finds_loop(steps: &[Step], thread: ThreadId) -> bool {
     })
 }
 
-/// What a thread has done most often since it last changed something.
+/// What a thread has done most often since it last changed something. What it adds to something and takes away again, as
+/// references are counted, is no change.
 fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
-    let mut places: Vec<(Longest, Addr)> = Vec::new();
+    // By places: how often the thread has come there, and how often of that it had taken away all that it has added.
+    let mut places: Vec<(Longest, Addr, u32)> = Vec::new();
+    let mut added: Vec<(Addr, u64)> = Vec::new();
     for Step { op, outcome, at, .. } in steps.iter().rev().filter(|step| step.thread == thread) {
         let is_lock = matches!(op, Op::Access(access) if matches!(access.purpose, Purpose::Lock | Purpose::Unlock));
         if !is_lock && !is_quiet(op, *outcome) && !matches!(op, Op::Choose { .. }) {
-            break;
+            let Some((addr, new)) = adds(op, *outcome) else { break };
+            match added.iter_mut().find(|(of, _)| *of == addr) {
+                Some((_, sum)) => *sum = sum.wrapping_add(new),
+                None => added.push((addr, new)),
+            }
+            added.retain(|(_, sum)| *sum != 0);
+        } else if let (Some(addr), Some(at)) = (waits(op), *at) {
+            match places.iter_mut().find(|(known, of, _)| std::ptr::eq(known.at, at) && *of == addr) {
+                Some((known, ..)) => known.rounds += 1,
+                None => places.push((Longest { rounds: 1, thread, op: *op, at }, addr, 0)),
+            }
         }
-        let (Some(addr), Some(at)) = (waits(op), *at) else { continue };
-        match places.iter_mut().find(|(known, of)| std::ptr::eq(known.at, at) && *of == addr) {
-            Some((known, _)) => known.rounds += 1,
-            None => places.push((Longest { rounds: 1, thread, op: *op, at }, addr)),
+        if added.is_empty() {
+            places.iter_mut().for_each(|(known, _, rounds)| *rounds = known.rounds);
         }
     }
-    places.into_iter().map(|(known, _)| known).max_by_key(|known| known.rounds)
+    let rounds = places.into_iter().map(|(known, _, rounds)| Longest { rounds, ..known });
+    rounds.filter(|known| known.rounds > 0).max_by_key(|known| known.rounds)
+}
+
+/// What an operation adds to something.
+fn adds(op: &Op, outcome: Outcome) -> Option<(Addr, u64)> {
+    match op {
+        Op::Access(access @ Access { until: None, kind: AccessKind::Rmw { op: RmwOp::Add | RmwOp::Sub, .. }, .. }) => {
+            Some((access.addr, access.written(outcome)?.wrapping_sub(outcome)))
+        }
+        _ => None,
+    }
 }
 
 /// The object of an operation that a loop could wait with.
@@ -128,7 +152,6 @@ fn waits(op: &Op) -> Option<Addr> {
 mod tests {
     use super::*;
     use selvedge_ir::Order;
-    use selvedge_machine::{Access, AccessKind};
 
     #[test]
     fn only_what_a_loop_could_wait_with_is_marked() {
@@ -156,5 +179,20 @@ mod tests {
         assert!(most_often(&steps, main).is_none());
         steps.extend([step(AccessKind::Load); 3]);
         assert_eq!(most_often(&steps, main).map(|most| most.rounds), Some(3));
+    }
+
+    #[test]
+    fn what_is_added_and_taken_away_is_no_change() {
+        let (at, main) = (Location::caller(), selvedge_machine::main_thread());
+        let step = |addr, kind, outcome| {
+            let op = Op::Access(Access::new(Addr(addr), 8, Order::AcqRel, kind));
+            Step { thread: main, op, outcome, now: 0, at: Some(at) }
+        };
+        let load = step(64, AccessKind::Load, 0);
+        let add = |operand, outcome| step(72, AccessKind::Rmw { op: RmwOp::Add, operand, used: true }, outcome);
+        let round = [add(1, 1), load, add(u64::MAX, 2)];
+        assert_eq!(most_often(&round.repeat(4), main).map(|most| most.rounds), Some(4));
+        // What is not taken away again is a change: looks before it do not count.
+        assert_eq!(most_often(&[add(1, 1), load, load].repeat(4), main).map(|most| most.rounds), Some(2));
     }
 }

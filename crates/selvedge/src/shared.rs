@@ -3,6 +3,8 @@
 use crate::blocks::Installed;
 use crate::borrow::Borrows;
 use crate::content::Copies;
+use crate::endless::Endless;
+use crate::left_out::LeftOut;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
 use crate::number::Number;
@@ -93,31 +95,6 @@ pub(crate) struct Config {
     pub sees_ends: bool,
 }
 
-/// What was left out in some execution.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LeftOut {
-    /// Timeouts after the last one that is explored.
-    pub timeouts: bool,
-    /// Something that could have failed or woken for no reason.
-    pub spurious: bool,
-    /// More rounds of loops that take locks which others try to take.
-    pub rounds: bool,
-    /// More rounds of loops that write the same each time.
-    pub repeats: bool,
-    /// More rounds of loops that add to something.
-    pub adds: bool,
-    /// More rounds of loops that change memory, let others notice, and put it back.
-    pub noticed: bool,
-    /// Whether a loop in which a thread chooses ever ends.
-    pub choices: bool,
-    /// Messages without room for them that are sent only if a receiver waits.
-    pub rendezvous: bool,
-    /// What is done through a pointer after the last operation before it is dropped (`borrow.rs`).
-    pub pointers: bool,
-    /// What `is_poisoned` could see of others.
-    pub poison: bool,
-}
-
 /// What operations and the machine share.
 pub(crate) struct Shared {
     /// The present run.
@@ -194,6 +171,8 @@ pub(crate) struct Shared {
     /// What threads do that wait; and what was found of that since the exploration has started.
     pub waits: Waits,
     found: Waits,
+    /// Where they come round and round, and never back.
+    pub endless: Endless,
     /// Whether one execution is run, and no thread runs twice.
     pub once: bool,
     /// How often a run has differed from its record.
@@ -279,6 +258,7 @@ impl Shared {
             restart: false,
             waits: Waits::default(),
             found: Waits::default(),
+            endless: Endless::default(),
             once: false,
             mismatches: 0,
             ended: 0,
@@ -309,6 +289,7 @@ impl Shared {
         self.retries = Retries::default();
         self.restart = false;
         (self.waits, self.found) = (Waits::default(), Waits::default());
+        self.endless = Endless::default();
         self.mismatches = 0;
         self.blocks.leaked = 0;
         self.blocks.install();
@@ -538,6 +519,14 @@ impl Shared {
             }
             Cycle::InVain => {
                 self.left_out.rounds = true;
+                None
+            }
+            Cycle::Holds => {
+                self.left_out.holds = true;
+                None
+            }
+            Cycle::Endless => {
+                self.left_out.endless = true;
                 None
             }
             Cycle::Repeats(iteration) => {

@@ -41,12 +41,19 @@
 //! it counts its iterations. That may be what ends it, so it is left to do so for long; then it is cut off too, and it is no
 //! livelock, since nobody knows what comes of a larger number.
 //!
+//! A cycle that begins and ends with a lock held, and gives it back in between, is no pure one, wherever in the loop it is looked
+//! for: the thread would be cut off with the lock, which others could have had. It is made [`ROUNDS`] times as well.
+//!
+//! And a loop that never comes back to a state in which it was, since it changes memory in each iteration and does not put it
+//! back, or counts on its stack, is cut off as well if it goes on for long and does nothing else (`endless.rs`).
+//!
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
 //! chosen something in the cycle: it might choose otherwise.
 //!
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
-//! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle. Stacks are
+//! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle; it is explored
+//! to its end unless that is far away. Stacks are
 //! compared byte by byte: two states may be taken for different because of what was left over somewhere, and the
 //! thread then makes an iteration more.
 //!
@@ -59,7 +66,9 @@
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
 //! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
-use crate::restored::{Changes, Unrestored};
+use crate::endless::Looks;
+use crate::restored::{Changes, TOO_MUCH, Unrestored};
+use crate::runtime::At;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, truncate};
 
 /// More states are not kept.
@@ -70,11 +79,15 @@ const MOST_DONE: usize = 1 << 14;
 /// So often a thread may come round a loop with locks that others try to take, or do the same in a loop that writes.
 pub(crate) const ROUNDS: u32 = 2;
 
-/// After so many iterations in one execution it is looked for loops that write the same again and again.
-const PATIENCE: u32 = 64;
+/// After so many iterations in one execution it is looked for loops that write the same again and again. It is not dear to look
+/// for them in vain, but every iteration before that is an execution, or several.
+const PATIENCE: u32 = 8;
 
 /// So often a thread may add to something before it is taken not to stop at some number.
 const LONG: u32 = 128;
+
+/// From so many iterations in one execution on it is noted whether a thread only looks (`endless.rs`). Few loops make as many.
+const SOME: u32 = 4;
 
 /// What threads that wait were found to do in some execution. From then on, more is known of their states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -103,6 +116,8 @@ pub(crate) struct Spin {
     steps: u32,
     /// How many iterations the thread has made in this execution.
     iterations: u32,
+    /// How many it has made since it last did anything but look.
+    looks: Looks,
 }
 
 /// A state in which a thread was.
@@ -166,6 +181,8 @@ pub(crate) enum Cycle {
     Chooses { locks: bool },
     /// Others try to take a lock that is taken in it, but it was made often enough.
     InVain,
+    /// The same: it holds a lock when it comes round, which it gives back in between, so that others may have it then.
+    Holds,
     /// The same: others might have noticed what is changed in memory and put back.
     Noticed(Iteration),
     /// The same: it has written the same again, and nothing has come of it. No iteration if others have written something too,
@@ -173,6 +190,8 @@ pub(crate) enum Cycle {
     Repeats(Option<Iteration>),
     /// The same: it adds to something, and nothing has come of it.
     Adds,
+    /// It is none, as the thread never comes back, but only looks (`endless.rs`).
+    Endless,
 }
 
 impl Spin {
@@ -182,9 +201,18 @@ impl Spin {
         self.iterations == PATIENCE
     }
 
+    /// It is there: how often it has come to this place since it last did anything but look, if that matters. `is_endless`
+    /// tells whether some loops were found to have no end.
+    pub fn looks(&mut self, at: At, is_endless: bool) -> u32 {
+        if is_endless || self.iterations >= SOME { self.looks.comes_round(at) } else { 0 }
+    }
+
     /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take, and `keeps` whether writes
     /// may be part of a cycle.
     pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool, keeps: bool) {
+        if self.visits.is_empty() {
+            return;
+        }
         self.steps += 1;
         self.visits.iter_mut().for_each(|visit| visit.since.performs(op, outcome));
         let done = match op {
@@ -216,15 +244,32 @@ impl Spin {
     pub fn has_written(&mut self, changes: &Changes) {
         self.visits.iter_mut().for_each(|visit| visit.since.changes(changes));
         self.visits.retain(|visit| !visit.since.is_too_much());
+        // Where nothing is put back, the later ones have the same to keep as those before.
+        while self.visits.iter().map(|visit| visit.since.size()).sum::<usize>() > TOO_MUCH {
+            self.visits.remove(0);
+        }
         if self.visits.is_empty() {
             self.changed();
         }
     }
 
-    /// Whether the thread may be in a cycle: what it changes has to be watched.
+    /// The thread, which may only look, has performed an operation. `is_aside` tells which words do not matter.
+    pub fn looked(&mut self, op: &Op, outcome: Outcome, is_aside: impl Fn(Addr) -> bool) {
+        if self.looks.is_on() {
+            self.looks.performed(op, outcome, is_aside);
+        }
+    }
+
+    /// Whether the thread may be in a cycle.
+    pub fn may_come_back(&self) -> bool {
+        !self.visits.is_empty()
+    }
+
+    /// Whether what the thread does has to be watched: it may be in a cycle, or only look. (In the latter case it has changed
+    /// something, but what it allocates until it comes round is its own.)
     #[inline]
     pub fn watches(&self) -> bool {
-        !self.visits.is_empty()
+        !self.visits.is_empty() || self.looks.is_on()
     }
 
     /// The thread is at the end of an iteration: whether it has come back to a state in which it has been, and does not go
@@ -259,9 +304,14 @@ impl Spin {
         let tried = cycle.iter().any(|done| matches!(done, Done::Took(lock) if is_tried(*lock)));
         if !gives_back_what_it_takes(cycle) || tried || noticed {
             let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
-            visit.rounds += u32::from(gives_back_what_it_takes(cycle));
+            let (gives_back, holds) = (gives_back_what_it_takes(cycle), holds_what_it_held(cycle));
+            visit.rounds += u32::from(gives_back || holds);
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
-            let cycle = if noticed { Cycle::Noticed(iteration) } else { Cycle::InVain };
+            let cycle = match (gives_back, noticed) {
+                (false, _) => Cycle::Holds,
+                (true, true) => Cycle::Noticed(iteration),
+                (true, false) => Cycle::InVain,
+            };
             return (visit.rounds > ROUNDS).then_some(cycle);
         }
         let locks = cycle.iter().any(|done| *done != Done::Chose);
@@ -300,6 +350,15 @@ fn gives_back_what_it_takes(cycle: &[Done]) -> bool {
         }
     }
     held.is_empty()
+}
+
+/// Whether every lock is taken as often as it is given back: those that were held are held again.
+fn holds_what_it_held(cycle: &[Done]) -> bool {
+    let times = |wanted: Done| cycle.iter().filter(|done| **done == wanted).count();
+    cycle.iter().all(|done| match *done {
+        Done::Took(lock) | Done::GaveBack(lock) => times(Done::Took(lock)) == times(Done::GaveBack(lock)),
+        Done::Chose | Done::Wrote { .. } => true,
+    })
 }
 
 /// Whether an operation leaves everything as it was.
