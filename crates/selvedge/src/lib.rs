@@ -22,12 +22,12 @@
 //! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs`, `machine/determinism.rs` | the machine that the engine drives; whether a model does the same again |
 //! | `script.rs` | the steps of a run that is repeated |
-//! | `spin.rs`, `restored.rs`, `rounds.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
+//! | `spin.rs`, `restored.rs`, `rounds.rs`, `endless.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `watch.rs` | threads that run on and on without an operation |
 //! | `replay.rs` | an execution, written down so that it can be run again |
-//! | `report.rs`, `table.rs`, `text.rs`, `progress.rs` | what went wrong, in words; how far it is |
+//! | `report.rs`, `table.rs`, `text.rs`, `left_out.rs`, `progress.rs` | what went wrong, and what was left out, in words; how far it is |
 //!
 //! `actors`, for processes that pass messages, is a crate of its own: `crates/actors`.
 
