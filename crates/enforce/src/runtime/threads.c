@@ -108,11 +108,19 @@ static uint64_t total(void) {
   return sum;
 }
 
+/* Threads go on meanwhile: all is looked at before anything is written. */
 static void report(void) {
+  static uint64_t counts[MOST_THREADS];
+  uint64_t sum = 0;
+  uint32_t threads = thread_count();
+  for (uint32_t n = 0; n < threads; n++)
+    counts[n] = selves[n].useful;
+  for (uint32_t n = 0; n < threads; n++)
+    sum += counts[n];
   fflush(stdout);
-  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)total());
-  for (uint32_t n = 1; n < thread_count(); n++)
-    fprintf(stderr, "%s%llu", n > 1 ? ", " : "", (unsigned long long)selves[n].useful);
+  fprintf(stderr, "selvedge: useful iterations: %llu (", (unsigned long long)sum);
+  for (uint32_t n = 1; n < threads; n++)
+    fprintf(stderr, "%s%llu", n > 1 ? ", " : "", (unsigned long long)counts[n]);
   fprintf(stderr, ")\n");
 }
 
