@@ -10,11 +10,12 @@
 //! if all that the thread has added to it is nothing: others may add to it as well.) If a thread has come round [`OFTEN`] times in
 //! one execution since it last did anything else, the place where it comes round is *marked*, and the exploration starts again.
 //! From then on a thread that comes to such a place is cut off when it has come back there [`ROUNDS`](crate::spin::ROUNDS) times
-//! since it last did anything else, whatever has become of its memory.
+//! since it last did anything else, and has found nothing new since it was last there, whatever has become of its memory.
 //!
 //! That loses executions, and the verdict says so: nobody knows what the thread would do next. It may count, and give up at some
 //! number; then it is explored to its end if it does so before it has come round so often. For the same reason a thread that
-//! is cut off here is never in a livelock. If no execution comes to its end, that is a failure of its own.
+//! is cut off here is never in a livelock. If no execution comes to its end, all is explored once more with [`MOST_OFTEN`] in the
+//! place of [`OFTEN`]; and if that does not help, it is a failure of its own.
 //!
 //! What is counted depends on nothing but what the thread itself does, so it is the same in whatever order the steps of an
 //! execution are made.
@@ -22,16 +23,20 @@
 use crate::runtime::At;
 use crate::spin::is_quiet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use selvedge_machine::{Access, Addr, Op, Outcome, Purpose, truncate};
+use selvedge_machine::{Access, Addr, Op, Outcome, Purpose, ThreadId, truncate};
 use std::panic::Location;
 
 /// So often a thread comes round before the place is marked.
-pub(crate) const OFTEN: u32 = 128;
+const OFTEN: u32 = 128;
+/// The same if no execution comes to its end otherwise.
+pub(crate) const MOST_OFTEN: u32 = 1024;
 
-/// The places where threads come round and round.
+/// The places where threads come round and round. (Another thread may come there in another loop, through a function that both
+/// call.)
 #[derive(Default)]
 pub(crate) struct Endless {
-    places: FxHashSet<Location<'static>>,
+    places: FxHashSet<(ThreadId, Location<'static>)>,
+    takes_longer: bool,
 }
 
 impl Endless {
@@ -41,13 +46,24 @@ impl Endless {
     }
 
     /// Whether a place is one of them.
-    pub fn marks(&self, at: At) -> bool {
-        !self.places.is_empty() && self.places.contains(at)
+    pub fn marks(&self, thread: ThreadId, at: At) -> bool {
+        !self.places.is_empty() && self.places.contains(&(thread, *at))
+    }
+
+    /// Whether so many rounds are many.
+    pub fn is_often(&self, rounds: u32) -> bool {
+        rounds >= if self.takes_longer { MOST_OFTEN } else { OFTEN }
     }
 
     /// Marks a place; whether that is news.
-    pub fn mark(&mut self, at: At) -> bool {
-        self.places.insert(*at)
+    pub fn mark(&mut self, thread: ThreadId, at: At) -> bool {
+        self.places.insert((thread, *at))
+    }
+
+    /// Forgets all, and waits longer from now on; whether that is news.
+    pub fn takes_longer(&mut self) -> bool {
+        self.places.clear();
+        !std::mem::replace(&mut self.takes_longer, true)
     }
 }
 
@@ -56,8 +72,9 @@ impl Endless {
 pub(crate) struct Looks {
     /// Where it has come round, since it last did anything else. It may do so at several places in one iteration.
     places: Vec<Place>,
-    /// What it has written.
+    /// What it has written, and what it has last read.
     written: FxHashMap<Addr, Written>,
+    read: FxHashMap<Addr, u64>,
     /// How many operations it has performed.
     performed: u32,
 }
@@ -69,6 +86,7 @@ struct Place {
     rounds: u32,
     /// As things were when it was last there.
     added: FxHashMap<Addr, u64>,
+    read: FxHashMap<Addr, u64>,
     performed: u32,
 }
 
@@ -90,6 +108,12 @@ impl Looks {
     /// are tried, and counts of references.
     pub fn performed(&mut self, op: &Op, outcome: Outcome, is_aside: impl Fn(Addr) -> bool) {
         self.performed += 1;
+        if let Op::Access(access @ Access { purpose: Purpose::Data | Purpose::Sync, .. }) = op
+            && access.reads()
+            && !is_aside(access.addr)
+        {
+            self.read.insert(access.addr, outcome);
+        }
         if is_quiet(op, outcome) {
             return;
         }
@@ -121,12 +145,15 @@ impl Looks {
         let sums = self.written.iter().filter(|(_, word)| word.sum != 0);
         let added: FxHashMap<Addr, u64> = sums.map(|(addr, word)| (*addr, word.sum)).collect();
         let Some(place) = self.places.iter_mut().find(|place| place.at == at) else {
-            self.places.push(Place { at, rounds: 1, added, performed });
+            self.places.push(Place { at, rounds: 1, added, read: self.read.clone(), performed });
             return 1;
         };
         if place.performed != performed {
-            place.rounds = if place.added == added { place.rounds + 1 } else { 1 };
+            // Where somebody else has written something new, it may do something about that.
+            let finds_news = place.read.iter().any(|(addr, old)| self.read.get(addr).is_some_and(|new| new != old));
+            place.rounds = if place.added == added && !finds_news { place.rounds + 1 } else { 1 };
             (place.added, place.performed) = (added, performed);
+            place.read.clone_from(&self.read);
         }
         place.rounds
     }

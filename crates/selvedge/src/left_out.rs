@@ -1,7 +1,7 @@
 //! What is left out of an exploration, and how that is said.
 
-use crate::endless::OFTEN;
-use crate::spin::ROUNDS;
+use crate::endless::MOST_OFTEN;
+use crate::spin::{LONG, ROUNDS};
 
 /// What was left out in some execution.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,14 +52,14 @@ impl LeftOut {
 
     /// What is wrong if no execution comes to its end.
     pub fn never_ends(&self) -> Option<String> {
-        let what = match (self.adds, self.endless) {
-            (true, _) => "adds to an atomic each time",
-            (false, true) => "changes memory each time",
+        let (what, rounds) = match (self.adds, self.endless) {
+            (true, _) => ("adds to an atomic each time", LONG),
+            (false, true) => ("changes memory each time", MOST_OFTEN),
             (false, false) => return None,
         };
         Some(format!(
             "no execution comes to its end: a thread goes round a loop that waits and {what}, and nobody makes it stop within \
-             {OFTEN} rounds"
+             {rounds} rounds"
         ))
     }
 }

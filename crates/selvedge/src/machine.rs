@@ -27,7 +27,6 @@ mod surroundings;
 mod trial;
 
 use crate::coroutine::{Came, Pool, Strand};
-use crate::endless::OFTEN;
 use crate::number::Number;
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
@@ -342,7 +341,8 @@ impl RustMachine {
             let writes = slot.spin.comes_round()
                 && runtime::shared(|shared| shared.finds(Waits { write: true, ..Waits::default() }));
             let looks = slot.spin.looks(here, is_endless);
-            let only_looks = looks >= OFTEN && runtime::shared(|shared| shared.endless.mark(here));
+            let only_looks =
+                runtime::shared(|shared| shared.endless.is_often(looks) && shared.endless.mark(thread, here));
             // All at once: each lets everything start again.
             if runtime::shared(|shared| shared.must_clear(size)) || new || writes || only_looks {
                 runtime::shared(|shared| shared.restart = true);
@@ -354,7 +354,7 @@ impl RustMachine {
             if allocate {
                 state = slot.churn.state(&state);
             }
-            let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(here));
+            let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here));
             let cycle = slot.spin.comes_back(state, is_tried, add).or(is_cut_off.then_some(Cycle::Endless));
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));

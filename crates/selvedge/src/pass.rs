@@ -127,6 +127,9 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     // The bound is one for all: whatever starts again has what is left of the time.
     let deadline = builder.max_duration.and_then(|limit| Instant::now().checked_add(limit));
     let mut first = explore(builder, body, deadline, &mut line)?;
+    if is_without_end(&first) && runtime::shared(Shared::has_more_patience) {
+        first = explore(builder, body, deadline, &mut line)?;
+    }
     let mut stats = stats(builder, body, &mut first, at);
     let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
     if left_out.spurious && stats.failure.is_none() {
@@ -144,6 +147,8 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
              model is set to"
         ));
     }
+    // Whatever pass it was in.
+    let left_out = runtime::shared(|shared| shared.left_out);
     if left_out.pointers {
         stats.not_covered.push(
             "races of what is done through a pointer to a cell between the last operation before it is dropped and that: guards \
@@ -157,13 +162,12 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
     }
-    let left_out = runtime::shared(|shared| shared.left_out);
     if left_out.timeouts {
         let n = builder.max_timeouts;
         stats.not_covered.push(format!("executions in which a thread times out more than {n} times"));
     }
     stats.not_covered.extend(left_out.loops());
-    if stats.complete == 0 && stats.failure.is_none() && first.interruption.is_none() {
+    if is_without_end(&first) {
         let longest = runtime::shared(|shared| shared.unmarked.longest());
         let named =
             |why: String| longest.map_or_else(|| why.clone(), |longest| format!("{why}: {}", in_words(longest)));
@@ -175,6 +179,12 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         stats.notes.push(note.to_owned());
     }
     Some(stats)
+}
+
+/// Whether nothing is wrong, but no execution has come to its end.
+fn is_without_end(result: &Exploration) -> bool {
+    let is_over = result.violations.is_empty() && result.unsupported.is_none() && result.interruption.is_none();
+    is_over && result.complete == 0
 }
 
 /// The second pass.

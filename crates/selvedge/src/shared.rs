@@ -554,6 +554,15 @@ impl Shared {
         }
     }
 
+    /// No execution has come to its end, since threads were cut off: whether they can be left to go on for longer.
+    pub fn has_more_patience(&mut self) -> bool {
+        let has_more = self.left_out.endless && self.endless.takes_longer();
+        if has_more {
+            self.left_out = LeftOut::default();
+        }
+        has_more
+    }
+
     /// Somebody tries to take a lock. Whether that is news which makes a difference.
     pub fn tries(&mut self, lock: Addr) -> bool {
         self.tried.insert(lock) && self.spins_with_locks

@@ -84,7 +84,7 @@ pub(crate) const ROUNDS: u32 = 2;
 const PATIENCE: u32 = 8;
 
 /// So often a thread may add to something before it is taken not to stop at some number.
-const LONG: u32 = 128;
+pub(crate) const LONG: u32 = 128;
 
 /// From so many iterations in one execution on it is noted whether a thread only looks (`endless.rs`). Few loops make as many.
 const SOME: u32 = 4;

@@ -257,6 +257,23 @@ fn who_would_time_out_does_not_wait_forever() {
     assert_eq!((stats.failure, stats.complete, stats.blocked), (None, 1, 2));
 }
 
+/// Also if it is tried only where something fails for no reason.
+#[test]
+fn what_only_the_second_pass_leaves_out_is_not_covered() {
+    let stats = explore(|| {
+        let (sender, receiver) = mpsc::sync_channel::<u32>(0);
+        let handle = thread::spawn(move || receiver.recv().is_ok());
+        let x = AtomicUsize::new(0);
+        if x.compare_exchange_weak(0, 1, Relaxed, Relaxed).is_err() {
+            assert!(sender.try_send(1).is_err(), "the receiver waits");
+        }
+        drop(sender);
+        handle.join().unwrap();
+    });
+    assert_eq!(stats.failure, None);
+    assert!(stats.not_covered.iter().any(|what| what.contains("try_send")), "{:?}", stats.not_covered);
+}
+
 #[test]
 fn a_rendezvous_that_is_only_tried_is_not_covered() {
     let stats = explore(|| {

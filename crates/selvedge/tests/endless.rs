@@ -336,3 +336,75 @@ fn rounds_without_a_look_do_not_count() {
         assert!(stats.complete <= 16, "{}", stats.complete);
     }
 }
+
+#[test]
+fn a_loop_that_finds_something_new_is_not_cut_off_for_that_round() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let n = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&n);
+            let handle = thread::spawn(move || (1..=3).for_each(|k| other.store(k, Release)));
+            let (mut seen, mut looks) = (0, 0usize);
+            while seen < 3 {
+                seen = n.load(Acquire);
+                looks += 1;
+                black_box(&mut looks);
+                thread::yield_now();
+            }
+            handle.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
+        assert!(stats.complete > 0, "{way:?}");
+    }
+}
+
+#[test]
+fn a_loop_of_another_thread_through_the_same_function_is_not_cut_off() {
+    fn snooze() {
+        thread::yield_now();
+    }
+    for way in WAYS {
+        let stats = explore(way, || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let (other, never) = (Arc::clone(&flag), AtomicBool::new(false));
+            let handle = thread::spawn(move || {
+                let mut looks = 0usize;
+                while !other.load(Acquire) {
+                    looks += 1;
+                    black_box(&mut looks);
+                    snooze();
+                }
+            });
+            for _ in 0..6 {
+                if never.load(Acquire) {
+                    break;
+                }
+                snooze();
+            }
+            flag.store(true, Release);
+            handle.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
+        assert!(stats.complete > 0, "{way:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_gives_up_late_is_explored_to_its_end_if_there_is_no_other_execution() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let handle = thread::spawn(move || {
+                for looks in 0..200 {
+                    if flag.load(Acquire) {
+                        return looks;
+                    }
+                    thread::yield_now();
+                }
+                200
+            });
+            assert_eq!(handle.join().unwrap(), 200);
+        });
+        assert_eq!((stats.failure, stats.complete), (None, 1), "{way:?}");
+    }
+}

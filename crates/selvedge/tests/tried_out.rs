@@ -166,3 +166,46 @@ fn the_closure_lives_as_long_as_the_model_also_if_its_end_is_tried_out() {
     }
     assert_eq!(std::sync::Arc::strong_count(&captured), 1);
 }
+
+/// The count of a channel's senders is far from its start.
+#[test]
+fn a_sender_is_dropped_once() {
+    let (sender, receiver) = std::sync::mpsc::channel::<u32>();
+    let kept = sender.clone();
+    let given = Mutex::new(sender);
+    let stats = Builder::new().explore(move || {
+        let x = Arc::new(AtomicU32::new(0));
+        let (y, own) = (Arc::clone(&x), given.lock().unwrap().clone());
+        let handle = thread::spawn(move || {
+            y.load(SeqCst);
+            let _ = y.compare_exchange(2, 3, Release, Acquire);
+            drop(own);
+        });
+        x.store(2, Release);
+        handle.join().unwrap();
+    });
+    assert_eq!(stats.failure, None);
+    assert_eq!((kept.send(1), receiver.try_recv()), (Ok(()), Ok(1)));
+}
+
+#[test]
+fn what_another_thread_owns_is_dropped_once_by_who_has_borrowed_it() {
+    let outside = std::sync::Arc::new(0);
+    std::mem::forget(vec![std::sync::Arc::clone(&outside); 100]);
+    let given = std::sync::Arc::clone(&outside);
+    let stats = Builder::new().explore(move || {
+        let x = AtomicU32::new(0);
+        let mut own = Some(std::sync::Arc::clone(&given));
+        thread::scope(|scope| {
+            let (x, own) = (&x, &mut own);
+            scope.spawn(move || {
+                x.load(SeqCst);
+                let _ = x.compare_exchange(2, 3, Release, Acquire);
+                own.take();
+            });
+            x.store(2, Release);
+        });
+    });
+    assert_eq!(stats.failure, None);
+    assert!(std::sync::Arc::strong_count(&outside) > 100, "a reference was dropped that is somebody else's");
+}

@@ -7,8 +7,9 @@
 //!
 //! Nobody can forbid such a clone, and memory from outside of the model cannot be put back: who knows what else has been made of
 //! it. But whoever owns a reference has a pointer, on its stack or in memory of the model. So what such pointers point to outside
-//! of the model is looked at before a thread is tried out, and after that: the words before and behind the place, where `Arc`,
-//! `Rc` and locks have their counts. If one of them has become less, the thread is not put back. It is abandoned like others, and
+//! of the model is looked at before a thread is tried out, and after that: all of the block that starts there, as far as the
+//! allocator's own note before it tells how large that is, and the words before the place, since some pointers point behind the
+//! counts. If some number there has become less, the thread is not put back. It is abandoned like others, and
 //! everything is run again: then what was dropped belonged to the run that is over. (That a count has become more is a
 //! reference that is never dropped.)
 //!
@@ -28,9 +29,11 @@ use std::ops::Range;
 
 /// More pointers are not looked at.
 const MOST: usize = 256;
-/// How many words are looked at, and how many bytes of them are before the place: `Arc::into_raw` points behind the counts.
-const WORDS: usize = 4;
+/// Bytes that are looked at before a place: `Arc::into_raw` points behind the counts. And from there on, at the least and at the
+/// most.
 const BEFORE: usize = 16;
+const LEAST: usize = 16;
+const LARGEST_BLOCK: usize = 1 << 12;
 /// Counts are less.
 const LARGEST: u64 = 1 << 32;
 
@@ -43,17 +46,22 @@ const CALLERS: usize = 1 << 18;
 #[derive(Default)]
 pub(super) struct Outside {
     places: Vec<usize>,
-    contents: Vec<[u64; WORDS]>,
+    /// The parts of memory around them, and what was there, one after the other.
+    parts: Vec<Part>,
+    contents: Vec<u64>,
     /// Whether that cannot be looked at.
     is_unknown: bool,
 }
 
+/// A part of memory: where it starts, and its size in words.
+type Part = (usize, usize);
+
 impl Outside {
-    /// Keeps what is where words point to: those of a thread's stack, and those of all blocks of the model.
-    pub fn keep(&mut self, shared: &Shared, stack: &[u64], own: Own) {
+    /// Keeps what is where words point to: those of stacks, and those of all blocks of the model.
+    pub fn keep<'a>(&mut self, shared: &Shared, stacks: impl Iterator<Item = &'a [u64]>, own: Own) {
         self.places.clear();
         let known = Known::new(own, shared);
-        for &word in stack {
+        for &word in stacks.flatten() {
             self.see(word, shared, &known);
         }
         for n in 0..shared.blocks.all().len() {
@@ -67,20 +75,39 @@ impl Outside {
                 self.see(word, shared, &known);
             }
         }
-        self.is_unknown = self.places.len() > MOST || !read(&mut self.places, &mut self.contents);
+        self.is_unknown = self.places.len() > MOST || !self.keep_contents();
+    }
+
+    /// Keeps what is there; whether the system could be asked.
+    fn keep_contents(&mut self) -> bool {
+        const FIRST: usize = (BEFORE + LEAST) / 8;
+        self.parts.clear();
+        self.parts.extend(self.places.iter().map(|at| (at - BEFORE, FIRST)));
+        if !read(&mut self.parts, &mut self.contents) {
+            return false;
+        }
+        // The word before a block says how large it is, as far as the allocator is that of most systems.
+        let note = |n: usize| self.contents[FIRST * n + BEFORE / 8 - 1] as usize & !7;
+        let size = |n: usize| match note(n) {
+            size @ 32..=LARGEST_BLOCK if size.is_multiple_of(16) => size - 8,
+            _ => LEAST,
+        };
+        let sizes: Vec<usize> = (0..self.parts.len()).map(size).collect();
+        if sizes.iter().all(|size| *size == LEAST) {
+            return true;
+        }
+        self.parts.iter_mut().zip(sizes).for_each(|(part, size)| part.1 = (BEFORE + size) / 8);
+        read(&mut self.parts, &mut self.contents)
     }
 
     /// Whether nothing has become less.
     pub fn is_no_less(&self) -> bool {
-        if self.is_unknown || self.places.is_empty() {
+        if self.is_unknown || self.parts.is_empty() {
             return !self.is_unknown;
         }
-        let (mut places, mut now) = (self.places.clone(), Vec::new());
-        if !read(&mut places, &mut now) || places != self.places {
-            return false;
-        }
+        let (mut parts, mut now) = (self.parts.clone(), Vec::new());
         let is_less = |(old, new): (&u64, &u64)| new < old && *old < LARGEST;
-        !self.contents.iter().flatten().zip(now.iter().flatten()).any(is_less)
+        read(&mut parts, &mut now) && parts == self.parts && !self.contents.iter().zip(&now).any(is_less)
     }
 
     #[inline(always)]
@@ -145,35 +172,32 @@ impl Known {
     }
 }
 
-/// Reads what is around places, and forgets places where there is no memory. Whether the system could be asked.
+/// Reads parts of memory, and forgets those that are not there. Whether the system could be asked.
 #[cfg(target_os = "linux")]
-fn read(places: &mut Vec<usize>, contents: &mut Vec<[u64; WORDS]>) -> bool {
-    const SIZE: usize = 8 * WORDS;
+fn read(parts: &mut Vec<Part>, contents: &mut Vec<u64>) -> bool {
     contents.clear();
-    contents.resize(places.len(), [0; WORDS]);
-    let mut done = 0;
-    while done < places.len() {
-        let from = |&at: &usize| libc::iovec { iov_base: (at - BEFORE) as *mut libc::c_void, iov_len: SIZE };
-        let from: Vec<libc::iovec> = places[done..].iter().map(from).collect();
-        let into = libc::iovec { iov_base: (&raw mut contents[done]).cast(), iov_len: SIZE * from.len() };
+    contents.resize(parts.iter().map(|(_, words)| words).sum(), 0);
+    let (mut done, mut words) = (0, 0);
+    while done < parts.len() {
+        let part = |&(at, words): &Part| libc::iovec { iov_base: at as *mut libc::c_void, iov_len: 8 * words };
+        let from: Vec<libc::iovec> = parts[done..].iter().map(part).collect();
+        let into =
+            libc::iovec { iov_base: contents[words..].as_mut_ptr().cast(), iov_len: 8 * (contents.len() - words) };
         // SAFETY: the system writes no more than that to what belongs to this function. It reads whatever is there, or says that
         // there is nothing.
         let size = unsafe {
             libc::process_vm_readv(libc::getpid(), &raw const into, 1, from.as_ptr(), from.len() as libc::c_ulong, 0)
         };
-        let fails = std::io::Error::last_os_error().raw_os_error();
-        let Ok(size) = usize::try_from(size) else {
-            if fails != Some(libc::EFAULT) {
-                return false;
-            }
-            places.remove(done);
-            contents.remove(done);
-            continue;
-        };
-        done += size / SIZE;
-        if done < places.len() {
-            places.remove(done);
-            contents.remove(done);
+        let error = std::io::Error::last_os_error().raw_os_error();
+        if size < 0 && error != Some(libc::EFAULT) {
+            return false;
+        }
+        let mut left = usize::try_from(size).unwrap_or(0) / 8;
+        while let Some(&(_, part)) = parts.get(done).filter(|(_, words)| *words <= left) {
+            (done, words, left) = (done + 1, words + part, left - part);
+        }
+        if done < parts.len() {
+            contents.truncate(contents.len() - parts.remove(done).1);
         }
     }
     true
@@ -181,8 +205,9 @@ fn read(places: &mut Vec<usize>, contents: &mut Vec<[u64; WORDS]>) -> bool {
 
 /// The same where there is no such system.
 #[cfg(not(target_os = "linux"))]
-fn read(places: &mut Vec<usize>, _contents: &mut Vec<[u64; WORDS]>) -> bool {
-    places.is_empty()
+fn read(parts: &mut Vec<Part>, contents: &mut Vec<u64>) -> bool {
+    contents.clear();
+    parts.is_empty()
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -191,25 +216,40 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_not_looked_at() {
-        let (one, other) = (Box::new([1u64; 32]), Box::new([2u64; 32]));
-        let at = |words: &[u64; 32]| std::ptr::from_ref(&words[2]).addr();
-        let mut places = vec![1 << 16, at(&one), 1 << 46, at(&other), 1 << 20];
+        let (one, other) = ([1u64; 4], [2u64; 6]);
+        let (one, other) = ((one.as_ptr().addr(), 4), (other.as_ptr().addr(), 6));
+        let mut parts = vec![(1 << 16, 2), one, (1 << 46, 9), other, (1 << 20, 1)];
         let mut contents = Vec::new();
-        assert!(read(&mut places, &mut contents));
-        assert_eq!(places, [at(&one), at(&other)]);
-        assert_eq!(contents, [[1; WORDS], [2; WORDS]]);
+        assert!(read(&mut parts, &mut contents));
+        assert_eq!(parts, [one, other]);
+        assert_eq!(contents, [1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
+    }
+
+    /// Whether it is noticed that something is dropped, by who has a pointer to something.
+    fn is_noticed<T>(pointer: *const T, dropped: impl FnOnce()) -> bool {
+        let mut outside = Outside { places: vec![pointer.addr()], ..Outside::default() };
+        assert!(outside.keep_contents() && outside.is_no_less());
+        dropped();
+        !outside.is_no_less()
     }
 
     #[test]
-    fn a_count_that_has_changed_is_noticed() {
+    fn a_count_that_becomes_less_is_noticed_wherever_it_is() {
         let counted = std::sync::Arc::new(5u64);
         let other = std::sync::Arc::clone(&counted);
-        // Who has a reference points to the counts; `as_ptr` points behind them.
-        let places = vec![std::sync::Arc::as_ptr(&counted).addr()];
-        let mut outside = Outside { places, ..Outside::default() };
-        assert!(read(&mut outside.places, &mut outside.contents));
-        assert!(outside.is_no_less());
-        drop(other);
-        assert!(!outside.is_no_less());
+        // This pointer points behind the counts.
+        assert!(is_noticed(std::sync::Arc::as_ptr(&counted), || drop(other)));
+        let far = Box::new([7u64; 40]);
+        assert!(is_noticed(std::ptr::from_ref(&*far), || {
+            let last = std::ptr::from_ref(&far[39]).cast_mut();
+            // SAFETY: nobody else looks at it.
+            unsafe { last.write_volatile(6) }
+        }));
+        let (sender, _receiver) = std::sync::mpsc::channel::<u32>();
+        let other = sender.clone();
+        // SAFETY: a sender is a number and a pointer.
+        let words = unsafe { std::mem::transmute_copy::<_, [usize; 2]>(&sender) };
+        let pointer = words.into_iter().max().map_or(std::ptr::null(), std::ptr::with_exposed_provenance::<u64>);
+        assert!(is_noticed(pointer, || drop(other)));
     }
 }

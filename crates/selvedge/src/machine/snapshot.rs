@@ -88,7 +88,9 @@ impl RustMachine {
         };
         runtime::shared(|shared| {
             shared.save(thread, &mut snapshot.shared, before.map(|before| &before.shared));
-            snapshot.outside.keep(shared, slot.strand.at_rest(), own);
+            // What is on the stacks of others is put back, too.
+            let others = snapshot.others.iter().map(|(_, words)| words.as_slice());
+            snapshot.outside.keep(shared, others.chain([slot.strand.at_rest()]), own);
         });
         snapshot.of = Some((thread, self.made));
         true
