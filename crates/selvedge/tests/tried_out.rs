@@ -209,3 +209,39 @@ fn what_another_thread_owns_is_dropped_once_by_who_has_borrowed_it() {
     assert_eq!(stats.failure, None);
     assert!(std::sync::Arc::strong_count(&outside) > 100, "a reference was dropped that is somebody else's");
 }
+
+/// The elements of the vector are in memory that the model has allocated, and its length is not.
+#[test]
+fn a_vector_that_grows_while_a_thread_is_tried_out_stays_whole() {
+    fn count(n: &AtomicU32) -> u32 {
+        let mut found = n.load(Relaxed);
+        while let Err(now) = n.compare_exchange(found, found + 1, AcqRel, Relaxed) {
+            found = now;
+        }
+        found
+    }
+    let seen: Outside<Vec<u32>> = Outside::default();
+    let noted = Outside::clone(&seen);
+    let stats = Builder::new().explore(move || {
+        let n = Arc::new(AtomicU32::new(1));
+        let handles = [(); 2].map(|()| {
+            let (n, noted) = (Arc::clone(&n), Outside::clone(&noted));
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let found = count(&n);
+                    noted.lock().unwrap().push(found);
+                }
+            })
+        });
+        n.fetch_add(2, AcqRel);
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    assert_eq!(stats.failure, None);
+    let seen = seen.lock().unwrap();
+    assert!(
+        seen.iter().all(|&found| found > 0),
+        "{} of {} are gone",
+        seen.iter().filter(|n| **n == 0).count(),
+        seen.len()
+    );
+}

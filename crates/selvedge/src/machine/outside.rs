@@ -11,7 +11,8 @@
 //! allocator's own note before it tells how large that is, and the words before the place, since some pointers point behind the
 //! counts. If some number there has become less, the thread is not put back. It is abandoned like others, and
 //! everything is run again: then what was dropped belonged to the run that is over. (That a count has become more is a
-//! reference that is never dropped.)
+//! reference that is never dropped.) It is not put back either if something else has changed there, and memory of the model as well:
+//! a vector outside of the model may have its elements in memory that the model has allocated, and its length elsewhere.
 //!
 //! What looks like a pointer may be none. So this memory is not read by the thread that asks, but by the system, which says
 //! whether there is any. Where the system cannot be asked, everything is run again. Or it is left over from the library's own work:
@@ -51,6 +52,16 @@ pub(super) struct Outside {
     contents: Vec<u64>,
     /// Whether that cannot be looked at.
     is_unknown: bool,
+}
+
+/// What has become of what was kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Now {
+    Same,
+    /// Something has changed, but no number has become less.
+    Changed,
+    /// Some number has, or nobody can tell.
+    Less,
 }
 
 /// A part of memory: where it starts, and its size in words.
@@ -100,14 +111,21 @@ impl Outside {
         read(&mut self.parts, &mut self.contents)
     }
 
-    /// Whether nothing has become less.
-    pub fn is_no_less(&self) -> bool {
+    /// What has become of it.
+    pub fn now(&self) -> Now {
         if self.is_unknown || self.parts.is_empty() {
-            return !self.is_unknown;
+            return if self.is_unknown { Now::Less } else { Now::Same };
         }
         let (mut parts, mut now) = (self.parts.clone(), Vec::new());
+        if !read(&mut parts, &mut now) || parts != self.parts {
+            return Now::Less;
+        }
         let is_less = |(old, new): (&u64, &u64)| new < old && *old < LARGEST;
-        read(&mut parts, &mut now) && parts == self.parts && !self.contents.iter().zip(&now).any(is_less)
+        match self.contents == now {
+            true => Now::Same,
+            false if self.contents.iter().zip(&now).any(is_less) => Now::Less,
+            false => Now::Changed,
+        }
     }
 
     #[inline(always)]
@@ -228,9 +246,9 @@ mod tests {
     /// Whether it is noticed that something is dropped, by who has a pointer to something.
     fn is_noticed<T>(pointer: *const T, dropped: impl FnOnce()) -> bool {
         let mut outside = Outside { places: vec![pointer.addr()], ..Outside::default() };
-        assert!(outside.keep_contents() && outside.is_no_less());
+        assert!(outside.keep_contents() && outside.now() == Now::Same);
         dropped();
-        !outside.is_no_less()
+        outside.now() == Now::Less
     }
 
     #[test]

@@ -20,7 +20,7 @@
 //! Nothing else may matter: what a thread does must not depend on `std`'s statics and thread-local variables.
 
 use super::RustMachine;
-use super::outside::{Outside, Own};
+use super::outside::{Now, Outside, Own};
 use crate::coroutine::{Came, SavedStrand};
 use crate::number::Number;
 use crate::runtime::{self, At, Pending, Yielded};
@@ -99,7 +99,12 @@ impl RustMachine {
     /// Puts a thread back; whether that is possible.
     pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
         let Some((thread, _)) = snapshot.of else { return false };
-        if !snapshot.outside.is_no_less() || !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
+        let may_be = match snapshot.outside.now() {
+            Now::Same => true,
+            Now::Changed => !self.has_touched(snapshot),
+            Now::Less => false,
+        };
+        if !may_be || !runtime::shared(|shared| shared.put_back(thread, &snapshot.shared)) {
             // What has been met since is not that of an execution.
             self.compared.real = false;
             return false;
