@@ -167,7 +167,8 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         stats.not_covered.push(format!("executions in which a thread times out more than {n} times"));
     }
     stats.not_covered.extend(left_out.loops());
-    if is_without_end(&first) {
+    // What the second pass has found is not lost for that.
+    if is_without_end(&first) && stats.failure.is_none() {
         let longest = runtime::shared(|shared| shared.unmarked.longest());
         let named =
             |why: String| longest.map_or_else(|| why.clone(), |longest| format!("{why}: {}", in_words(longest)));

@@ -408,3 +408,15 @@ fn a_loop_that_gives_up_late_is_explored_to_its_end_if_there_is_no_other_executi
         assert_eq!((stats.failure, stats.complete), (None, 1), "{way:?}");
     }
 }
+
+#[test]
+fn what_the_second_pass_finds_is_not_lost_if_the_first_comes_to_no_end() {
+    let stats = Builder::new().explore(|| {
+        let x = AtomicUsize::new(0);
+        let fails = x.compare_exchange_weak(0, 1, Relaxed, Relaxed).is_err();
+        assert!(!fails, "it has failed for no reason");
+        selvedge::assume(false);
+    });
+    assert_eq!(stats.complete, 0);
+    assert!(stats.failure.is_some_and(|why| why.contains("it has failed for no reason")));
+}
