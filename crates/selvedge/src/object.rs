@@ -122,6 +122,10 @@ impl Word {
             Some(seen) => (seen, !seen.outside && shared.blocks.is_freed(place)),
             None => {
                 let freed = shared.blocks.is_freed(place);
+                if let Some((number, seen)) = shared.meet_again(place, remembered) {
+                    self.remembered.store(number, Ordering::Relaxed);
+                    return (seen, false);
+                }
                 // What is in memory that was freed need not be what was written there: nothing of it is believed.
                 let number = match self.at.filter(|_| !freed) {
                     Some(at) => {

@@ -270,6 +270,14 @@ impl Places {
         Met { addr: Addr(base.0 + offset(size)), size, init, owner }
     }
 
+    /// The addresses of what was met last in this run at a place outside of the model, if anything was.
+    pub fn met_outside(&self, at: usize, blocks: &Blocks) -> Option<Range<u64>> {
+        let (place @ Place::Outside { .. }, _) = self.place(at, blocks) else { return None };
+        let known = self.known.get(&place).filter(|known| known.run == self.run)?;
+        let (base, _) = *known.slots.get(known.generation.checked_sub(1)?)?;
+        Some(base.0..base.0 + ROOM)
+    }
+
     /// The address of a generation's object in a place.
     fn slot(&mut self, place: Place, generation: usize, owner: Option<ThreadId>, size: u64) -> (Addr, u32) {
         loop {

@@ -363,6 +363,17 @@ impl Shared {
         self.remembered(met, what, at)
     }
 
+    /// What was met at an address outside of the model in this run, if it has forgotten that: a model that another thread
+    /// of the operating system explores meanwhile (tests run side by side) has met the same `static`.
+    pub fn meet_again(&self, place: usize, remembered: u64) -> Option<(u64, Seen)> {
+        if remembered == 0 || remembered >> NUMBER_BITS == self.run {
+            return None;
+        }
+        let within = self.places.met_outside(place, &self.blocks)?;
+        let number = self.numbers.iter().rposition(|known| within.contains(&known.seen.addr.0))?;
+        Some((self.run << NUMBER_BITS | number as u64, self.numbers[number].seen))
+    }
+
     /// A thread makes an object that is known at once.
     pub fn make(&mut self, thread: ThreadId, size: u8, init: u64, what: &'static str, at: At) -> u64 {
         let made = &mut self.per_thread(thread).made;
