@@ -154,5 +154,5 @@ fn graph_options(model: MemoryModel, reductions: &[String], limits: Limits) -> s
     let has = |name| program::has(reductions, name);
     let (stale, in_place, speculative) = (has("stale"), has("in-place"), has("speculative"));
     let reductions = selvedge_graph::Reductions { stale, in_place, speculative, composite: has("composite") };
-    selvedge_graph::Options { model, reductions, limits }
+    selvedge_graph::Options { model, reductions, preemptions: None, limits }
 }

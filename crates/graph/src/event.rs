@@ -110,6 +110,8 @@ pub struct Event {
     pub turn: Turn,
     /// The read of a compare-and-exchange that confirms a speculative read (the paper's R^conf).
     pub confirms: bool,
+    /// A read with a condition: a thread that comes to it too early waits there.
+    pub waits: bool,
     /// What it is part of.
     pub role: Role,
     /// Which part of an access to several locations it is.

@@ -33,7 +33,7 @@ use crate::models::{Model, Scratch};
 use crate::parallel::Crew;
 use crate::request::Request;
 use crate::runner::Runner;
-use crate::{Full, OnFull, Options, ending};
+use crate::{Full, MemoryModel, OnFull, Options, ending, preemptions};
 pub(crate) use composite::Attempts;
 use composite::{Composites, Next};
 pub use estimate::{Effort, Estimate};
@@ -44,7 +44,7 @@ use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
-use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
+use selvedge_machine::{Addr, Bound, BoundKind, Machine, Op, SourceSpan, Status, Stop, ThreadId};
 use std::marker::PhantomData;
 pub(crate) use ways::{Hope, Ways};
 
@@ -329,6 +329,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         self.tick()?;
         self.catch_up()?;
         debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
+        if self.is_beyond_bound() {
+            return Ok(Go::Back);
+        }
         let thread = match self.next() {
             Next::Thread(thread) => thread,
             Next::Nobody => {
@@ -366,6 +369,21 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             depth,
             fraction: 0.0,
         })
+    }
+
+    /// Whether the execution takes more preemptions than it may; if so, that is noted.
+    fn is_beyond_bound(&mut self) -> bool {
+        let Some(bound) = self.options.preemptions else { return false };
+        let (graph, in_order) = (&self.frames.top.graph, self.options.model == MemoryModel::Sc);
+        let slack = preemptions::slack(graph, in_order);
+        if !preemptions::may_add(graph, in_order) || !preemptions::exceeds(graph, bound.saturating_add(slack), in_order)
+        {
+            return false;
+        }
+        let what = format!("executions to {bound} preemptions");
+        let kind = BoundKind::Preemptions { preemptions: bound };
+        self.session.bounded(Bound { kind, what, place: SourceSpan::default() });
+        true
     }
 
     /// What is wrong with the graph, if that is to be looked at.

@@ -333,6 +333,7 @@ impl Graph {
             composite: false,
             turn: Turn::Now,
             confirms: false,
+            waits: false,
             role: Role::Memory,
             part: None,
             choice: 0,

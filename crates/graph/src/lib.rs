@@ -13,6 +13,7 @@
 //! | `backward.rs` | backward revisits (Algorithm 2) |
 //! | `runner.rs` | keeps the machine where the graph is |
 //! | `race.rs` | data races |
+//! | `preemptions.rs` | how many preemptions an execution takes, for a bound on them |
 //! | `parallel.rs` | exploration by several workers |
 //! | `rank.rs` | when one worker would come to what several explore |
 //! | `joint.rs` | composite awaits that several workers explore what follows from |
@@ -31,6 +32,7 @@ pub mod linear;
 pub mod models;
 pub mod parallel;
 mod past;
+pub mod preemptions;
 pub mod race;
 mod rank;
 pub mod request;
@@ -104,6 +106,8 @@ pub struct Options {
     pub model: MemoryModel,
     /// Reductions.
     pub reductions: Reductions,
+    /// Executions that take more preemptions are left out, if it is set.
+    pub preemptions: Option<u32>,
     /// Limits, and what counts as a violation.
     pub limits: Limits,
 }

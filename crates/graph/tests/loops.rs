@@ -61,7 +61,7 @@ fn check(seed: u64, kinds: &Kinds) -> Option<usize> {
         (&giving_up, Reductions::ALL),
     ] {
         for model in MODELS {
-            let options = Options { model, reductions, limits: limits() };
+            let options = Options { model, reductions, preemptions: None, limits: limits() };
             let explored = selvedge_graph::explore(machine(&text, passes, true), &options, &mut |_| {});
             let what = format!("{}, {reductions:?}, {passes:?}, seed {seed}\n{text}", model.name());
             assert_eq!(explored.unsupported, None, "{what}");
@@ -115,7 +115,7 @@ impl Observer for Quiet {}
 fn counts(text: &str, (model, reductions): (MemoryModel, Reductions)) -> Option<Counts> {
     let passes = Passes { verify: true, purity: true, await_: true, ..Passes::default() };
     let limits = Limits { all: true, max_executions: Some(2_000), ..Default::default() };
-    let options = Options { model, reductions, limits };
+    let options = Options { model, reductions, preemptions: None, limits };
     let (mut in_vain, mut restarts) = (0, 0);
     let mut on_full = |full: &Full<'_>| {
         if full.restarts > std::mem::replace(&mut restarts, full.restarts) {

@@ -57,7 +57,7 @@ fn most(threads: usize, code: &str, model: MemoryModel, executions: u64) -> (usi
     let before = NOW.load(Relaxed);
     MOST.store(before, Relaxed);
     let limits = Limits { max_executions: Some(executions), ..Limits::default() };
-    let options = Options { model, reductions: Reductions::ALL, limits };
+    let options = Options { model, reductions: Reductions::ALL, preemptions: None, limits };
     let explored = selvedge_graph::explore(machine(threads, code), &options, &mut |_| {});
     assert_eq!(explored.unsupported, None);
     assert!(explored.violations.is_empty(), "{:?}", explored.violations);

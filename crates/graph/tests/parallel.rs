@@ -19,7 +19,7 @@ use std::time::Duration;
 
 fn options(model: MemoryModel, reductions: Reductions) -> Options {
     let limits = selvedge_machine::session::Limits { all: true, ..Default::default() };
-    Options { model, reductions, limits }
+    Options { model, reductions, preemptions: None, limits }
 }
 
 fn machine(program: &Program) -> LitmusMachine {

@@ -185,7 +185,8 @@ fn explored(text: &str, model: MemoryModel, reductions: Reductions) -> Option<Ex
     let options = InterpOptions { dynamic_purity: true, atomics_publish: true, ..InterpOptions::default() };
     let machine = Interpreter::new(&module, options).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let limits = Limits { all: true, max_executions: Some(2_000), ..Default::default() };
-    let explored = selvedge_graph::explore(machine, &Options { model, reductions, limits }, &mut |_| {});
+    let explored =
+        selvedge_graph::explore(machine, &Options { model, reductions, preemptions: None, limits }, &mut |_| {});
     assert_eq!(explored.unsupported, None, "{}\n{text}", model.name());
     let violations = explored.violations.iter().map(|found| &found.violation);
     let is_outcome = |kind| !matches!(kind, ViolationKind::Livelock | ViolationKind::Deadlock);

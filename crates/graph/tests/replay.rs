@@ -27,7 +27,7 @@ fn explore(
     on_full: &mut dyn FnMut(&Full<'_>),
 ) -> Vec<(ViolationKind, Schedule)> {
     let limits = selvedge_machine::session::Limits { all: true, ..Default::default() };
-    let options = Options { model, reductions, limits };
+    let options = Options { model, reductions, preemptions: None, limits };
     let mut on_full = |full: &Full<'_>| on_full(full);
     let result = selvedge_graph::explore_with(machine(program), &options, &mut Quiet, Some(&mut on_full));
     result.violations.into_iter().map(|found| (found.violation.kind, found.schedule)).collect()

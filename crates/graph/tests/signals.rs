@@ -135,7 +135,8 @@ fn signals_wake_whomever_they_can() {
         let Some(expected) = told(&trace, &text) else { continue };
         let mut counts = Vec::new();
         for reductions in [Reductions::NONE, Reductions::ALL] {
-            let options = selvedge_graph::Options { model: MemoryModel::Sc, reductions, limits: limits() };
+            let options =
+                selvedge_graph::Options { model: MemoryModel::Sc, reductions, preemptions: None, limits: limits() };
             let graph = selvedge_graph::explore(machine(&text), &options, &mut |_| {});
             let Some(found) = told(&graph, &text) else { continue };
             assert_eq!(found, expected, "{seed} {reductions:?}\n{text}");

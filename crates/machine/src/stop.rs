@@ -161,6 +161,11 @@ pub enum BoundKind {
         /// At most so many.
         threads: usize,
     },
+    /// How many preemptions an execution takes.
+    Preemptions {
+        /// At most so many.
+        preemptions: u32,
+    },
 }
 
 /// A bound was reached: what lies behind it is not covered.

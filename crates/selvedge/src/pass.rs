@@ -22,7 +22,7 @@ use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{self, Replay, ReplayError};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{SourceSpan, Status, Stop, ViolationKind};
+use selvedge_machine::{BoundKind, SourceSpan, Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -185,7 +185,12 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
 /// Whether nothing is wrong, but no execution has come to its end.
 fn is_without_end(result: &Exploration) -> bool {
     let is_over = result.violations.is_empty() && result.unsupported.is_none() && result.interruption.is_none();
-    is_over && result.complete == 0
+    is_over && result.complete == 0 && !is_bounded(result)
+}
+
+/// Whether executions were left out because they take too many preemptions.
+fn is_bounded(result: &Exploration) -> bool {
+    result.bounds.iter().any(|(bound, _)| matches!(bound.kind, BoundKind::Preemptions { .. }))
 }
 
 /// The second pass.
@@ -246,7 +251,9 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
             }
             Engine::Graph => {
                 let (model, limits) = (builder.memory_model, limits.clone());
-                let options = selvedge_graph::Options { model, reductions: selvedge_graph::Reductions::ALL, limits };
+                let reductions = selvedge_graph::Reductions::ALL;
+                let preemptions = builder.preemption_bound.map(|bound| u32::try_from(bound).unwrap_or(u32::MAX));
+                let options = selvedge_graph::Options { model, reductions, preemptions, limits };
                 let mut storage = runtime::shared(|shared| std::mem::take(&mut shared.storage));
                 let result = selvedge_graph::explore_in(machine, &options, line, None, &mut storage);
                 runtime::shared(|shared| shared.storage = storage);
@@ -322,6 +329,9 @@ fn stats(builder: &Builder, body: &Body, result: &mut Exploration, at: At) -> St
         let explored = result.complete + result.blocked;
         stats.not_covered.push(format!("{}; {explored} executions were explored before", report::interruption(why)));
         stats.interrupted = matches!(why, Interruption::Time | Interruption::MaxExecutions);
+    }
+    if let Some(bound) = builder.preemption_bound.filter(|_| is_bounded(result)) {
+        stats.not_covered.push(format!("executions that take more than {bound} preemptions (`preemption_bound`)"));
     }
     stats.not_covered.extend(result.not_covered.iter().cloned());
     stats.notes = runtime::shared(|shared| shared.retries.notes().to_vec());

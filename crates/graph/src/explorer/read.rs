@@ -107,6 +107,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             order: access.order,
             role: request.role,
             confirms: access.confirms,
+            waits: access.may_wait(),
             part: request.part,
             composite: turn.is_some(),
             ..draft

@@ -5,4 +5,5 @@ mod conditions;
 mod families;
 mod optimal_dpor;
 mod oracle;
+mod preemptions;
 mod sizes;

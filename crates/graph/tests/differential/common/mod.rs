@@ -47,7 +47,7 @@ pub struct Explored {
 pub fn options(model: MemoryModel, reductions: Reductions) -> Options {
     let limits =
         session::Limits { all: true, check_invariants: true, max_executions: Some(200_000), ..Default::default() };
-    Options { model, reductions, limits }
+    Options { model, reductions, preemptions: None, limits }
 }
 
 pub fn explore(program: &Program, options: &Options) -> Explored {
@@ -77,7 +77,7 @@ pub fn explore(program: &Program, options: &Options) -> Explored {
     Explored { graphs, attempts, result, restarts }
 }
 
-fn key(full: &Full<'_>) -> GraphKey {
+pub fn key(full: &Full<'_>) -> GraphKey {
     let graph = full.graph;
     // What a store that counts as an exchange reads is what it overwrites.
     let is_entry = |e: EventId| {

@@ -1,0 +1,246 @@
+//! How many preemptions an execution takes: how often a thread has to make room for others although it could go on.
+//!
+//! Preemption bounding leaves out executions that take more of them than some number. An execution graph stands for many
+//! interleavings; what counts is the one that takes fewest. An event is *ready* if what it depends on has taken place: what it
+//! reads from, the creation of its thread, the end of a thread that it joins; under SC also the writes that its own overwrites,
+//! and the reads of these. Once ready it stays so. A thread that comes to an event which is not ready has to make room. That is
+//! a preemption, unless it waits there: for a lock that is not free, or for a thread that has not ended.
+//!
+//! So an interleaving is an order in which threads are let run as far as they come. Only one thing is gained by a thread that makes
+//! room before it must: another one may come to an event at which it waits as long as this one has not gone on, and
+//! make room there without a preemption. A thread whose run ends without a preemption, and makes no difference to anybody who
+//! could still come to wait, can be let run at once. Otherwise, all orders are tried.
+//!
+//! The exploration comes to a graph through others, which may take more preemptions than it does: what is deleted by later
+//! revisits was added maximally, that is, it can run after all the rest, but the threads that it belongs to may have to make
+//! room once each for that. So what is cut off are graphs that take more than the bound and a *slack*
+//! (Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023).
+
+use crate::event::{Event, EventId, INIT, Kind, LocId};
+use crate::graph::Graph;
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::ThreadId;
+use smallvec::SmallVec;
+
+/// So many orders are tried. If that is not enough, a graph is taken to be within the bound.
+const MOST_ORDERS: u32 = 4096;
+
+/// Whether an execution takes more preemptions than that. `in_order` says whether accesses take place in an order in which
+/// every read reads the last write before it, as under SC.
+pub fn exceeds(graph: &Graph, limit: u32, in_order: bool) -> bool {
+    // Every preemption is one at an event of its own.
+    let may_be_one = |e: &EventId| may_be_too_early(graph, graph.event(*e), in_order);
+    if graph.ids().filter(may_be_one).count() <= limit as usize {
+        return false;
+    }
+    let waiting = graph.ids().filter(|&e| {
+        let event = graph.event(e);
+        let waits = event.kind == Kind::Join || event.waits && !event.blocked;
+        waits && depends_on_others(graph, event)
+    });
+    let waiting = waiting.collect();
+    let mut search = Search { graph, in_order, limit, waiting, tried: FxHashMap::default(), orders: MOST_ORDERS };
+    !search.can_end(Done::from_elem(0, graph.thread_limit()), 0)
+}
+
+/// Whether the newest event may make a graph take more preemptions than it took without it.
+pub fn may_add(graph: &Graph, in_order: bool) -> bool {
+    let Some(newest) = graph.ids().next_back() else { return false };
+    let event = graph.event(newest);
+    // A write may have been read by a thread that waited for it.
+    let is_read = || graph.location(event.loc).reads.iter().any(|&r| graph.event(r).rf == newest);
+    match event.kind {
+        // A read has to come before writes that overwrite what it has read, and these after it.
+        Kind::Read | Kind::Write if in_order => true,
+        Kind::Write => is_read(),
+        _ => depends_on_others(graph, event),
+    }
+}
+
+/// How many more preemptions than the bound allows a graph may take through which others are come to: one for every thread that may have to make room, but for the one that revisits, which has nothing to be deleted.
+pub fn slack(graph: &Graph, in_order: bool) -> u32 {
+    let (mut preempted, mut others_write) = (0u32, false);
+    for thread in (0..graph.thread_limit()).map(ThreadId::new) {
+        let mut events = graph.thread(thread).iter().map(|&e| graph.event(e));
+        match events.clone().any(|event| may_be_too_early(graph, event, in_order)) {
+            true => preempted += 1,
+            false => others_write |= events.any(Event::is_write),
+        }
+    }
+    preempted.saturating_sub(u32::from(!others_write))
+}
+
+/// Whether a thread may have to make room at an event.
+fn may_be_too_early(graph: &Graph, event: &Event, in_order: bool) -> bool {
+    if in_order {
+        return event.is_access();
+    }
+    let comes_after = |source: EventId| event.pred.is_event() && graph.porf(source, event.pred);
+    event.is_read() && source(graph, event).is_some_and(|source| !comes_after(source))
+}
+
+/// What an event reads from, or what has to come before it can learn what it does.
+fn source(graph: &Graph, event: &Event) -> Option<EventId> {
+    let source = match event.kind {
+        Kind::Read => event.rf,
+        Kind::Join => graph.before_next(event.other()),
+        _ => event.pred,
+    };
+    source.is_event().then_some(source)
+}
+
+/// Whether an event comes from one of another thread.
+fn depends_on_others(graph: &Graph, event: &Event) -> bool {
+    source(graph, event).is_some_and(|source| graph.event(source).thread != event.thread)
+}
+
+/// How many events of each thread have taken place.
+type Done = SmallVec<[u32; 8]>;
+
+/// A thread, how far it is let run, and whether it makes room there although it does not wait.
+type Run = (ThreadId, u32, bool);
+
+struct Search<'a> {
+    graph: &'a Graph,
+    in_order: bool,
+    limit: u32,
+    /// Events at which a thread may wait for others.
+    waiting: SmallVec<[EventId; 16]>,
+    /// How many preemptions were too many to go on from there.
+    tried: FxHashMap<Done, u32>,
+    /// How many orders may still be tried.
+    orders: u32,
+}
+
+impl Search<'_> {
+    /// Whether all can take place after so many preemptions, and no more than allowed.
+    fn can_end(&mut self, mut done: Done, preemptions: u32) -> bool {
+        let mut runs: SmallVec<[Run; 16]> = SmallVec::new();
+        loop {
+            runs.clear();
+            for thread in (0..self.graph.thread_limit()).map(ThreadId::new) {
+                self.add_runs(thread, &done, &mut runs);
+            }
+            let Some(&(thread, count, _)) = runs.iter().find(|run| self.is_harmless(run, &done)) else { break };
+            done[thread.index()] = count;
+        }
+        // Nobody can go on: all has taken place.
+        if runs.is_empty() {
+            return true;
+        }
+        if self.tried.get(&done).is_some_and(|&before| before <= preemptions) {
+            return false;
+        }
+        runs.sort_by_key(|&(_, _, is_preempted)| is_preempted);
+        for &(thread, count, is_preempted) in &runs {
+            let preemptions = preemptions + u32::from(is_preempted);
+            if preemptions > self.limit {
+                continue;
+            }
+            if self.orders == 0 {
+                return true;
+            }
+            self.orders -= 1;
+            let mut next = done.clone();
+            next[thread.index()] = count;
+            if self.can_end(next, preemptions) {
+                return true;
+            }
+        }
+        self.tried.insert(done, preemptions);
+        false
+    }
+
+    /// How far a thread may be let run.
+    fn add_runs(&self, thread: ThreadId, done: &Done, runs: &mut SmallVec<[Run; 16]>) {
+        let events = self.graph.thread(thread);
+        // A read that waits for what nobody has written does not take place.
+        let waits = events.last().is_some_and(|&last| self.graph.event(last).blocked);
+        let rest = &events[done[thread.index()] as usize..events.len() - usize::from(waits)];
+        let ready = rest.iter().take_while(|&&e| self.is_ready(e, done)).count();
+        let count = |n: usize| done[thread.index()] + n as u32;
+        if ready > 0 {
+            let mut after = done.clone();
+            after[thread.index()] = count(ready);
+            let is_preempted = rest.get(ready).is_some_and(|&next| !self.waits(next, &after));
+            runs.push((thread, count(ready), is_preempted));
+        }
+        for n in (1..ready).filter(|&n| self.matters(rest[n], done)) {
+            runs.push((thread, count(n), true));
+        }
+    }
+
+    /// Whether a thread can be let run without a preemption, and without a difference to those who could still come to wait.
+    fn is_harmless(&self, &(thread, count, is_preempted): &Run, done: &Done) -> bool {
+        let events = self.graph.thread(thread)[done[thread.index()] as usize..count as usize].iter();
+        !is_preempted && !events.copied().any(|e| self.matters(e, done))
+    }
+
+    /// Whether it makes a difference to somebody who may wait, and has not come there yet, that an event takes place.
+    fn matters(&self, e: EventId, done: &Done) -> bool {
+        let event = self.graph.event(e);
+        self.waiting.iter().map(|&waiting| self.graph.event(waiting)).any(|waiting| {
+            let matters = match waiting.kind {
+                Kind::Join => source(self.graph, waiting) == Some(e),
+                _ => event.is_write() && event.loc == waiting.loc,
+            };
+            matters && event.thread != waiting.thread && done[waiting.thread.index()] + 1 < waiting.index
+        })
+    }
+
+    /// Whether a thread that comes to an event now would wait there. It would not if it found the value with which it goes on,
+    /// be it another write's: then it makes room although it need not.
+    fn waits(&self, e: EventId, done: &Done) -> bool {
+        let event = self.graph.event(e);
+        match event.kind {
+            Kind::Join => !self.has_source(event, done),
+            _ if !event.waits || self.has_source(event, done) => false,
+            _ => event.composite || self.value(event.loc, done) != event.value,
+        }
+    }
+
+    /// The last value of a location.
+    fn value(&self, loc: LocId, done: &Done) -> u64 {
+        let is_done = |w: &EventId| {
+            let write = self.graph.event(*w);
+            done[write.thread.index()] >= write.index
+        };
+        let last = self.graph.location(loc).co.iter().copied().rfind(is_done);
+        self.graph.written(loc, last.unwrap_or(INIT))
+    }
+
+    /// Whether what an event reads, or learns, is there.
+    fn has_source(&self, event: &Event, done: &Done) -> bool {
+        source(self.graph, event).is_none_or(|source| is_done(self.graph, source, event.thread, done))
+    }
+
+    /// Whether what an event depends on has taken place, if that is not its own thread's.
+    fn is_ready(&self, e: EventId, done: &Done) -> bool {
+        let event = self.graph.event(e);
+        let is_done = |x: EventId| is_done(self.graph, x, event.thread, done);
+        if !self.has_source(event, done) || event.pred.is_event() && !is_done(event.pred) {
+            return false;
+        }
+        if !self.in_order {
+            return true;
+        }
+        // A read-modify-write does not stop in the middle.
+        let write = if event.kind == Kind::Write { Some(e) } else { self.graph.write_of(e) };
+        write.is_none_or(|write| {
+            let position = self.graph.position(write);
+            let location = self.graph.location(event.loc);
+            let reads = location.reads.iter().filter(|&&r| {
+                let read = self.graph.event(r);
+                !read.blocked && !read.reads_nothing() && self.graph.position_of(read.rf) < position
+            });
+            location.co[..position as usize - 1].iter().chain(reads).all(|&x| is_done(x))
+        })
+    }
+}
+
+/// Whether an event has taken place, or is one of the thread's own.
+fn is_done(graph: &Graph, e: EventId, own: ThreadId, done: &Done) -> bool {
+    let event = graph.event(e);
+    event.thread == own || done[event.thread.index()] >= event.index
+}

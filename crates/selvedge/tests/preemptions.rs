@@ -1,0 +1,106 @@
+//! Bounds on preemptions.
+
+use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use selvedge::sync::{Arc, Mutex};
+use selvedge::{hint, thread};
+
+/// Three threads do something several times.
+fn three(count: usize, what: fn(&AtomicUsize, &Mutex<usize>)) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let shared = Arc::new((AtomicUsize::new(0), Mutex::new(0)));
+        let handles = [0; 3].map(|_| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || (0..count).for_each(|_| what(&shared.0, &shared.1)))
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    }
+}
+
+fn bounded(bound: Option<usize>, model: impl Fn() + Send + Sync + 'static) -> Stats {
+    let mut builder = Builder::new();
+    builder.preemption_bound = bound;
+    let stats = builder.explore(model);
+    assert_eq!((&stats.failure, &stats.ignored), (&None, &vec![]));
+    let left_out: Vec<String> = bound.map(|n| format!("more than {n} preemptions")).into_iter().collect();
+    assert!(stats.not_covered.iter().all(|what| left_out.iter().any(|bound| what.contains(bound))), "{stats:?}");
+    stats
+}
+
+/// Whether it is a lock that is taken or a counter that goes up makes no difference: a thread that finds the lock free and
+/// does not take it is preempted.
+#[test]
+fn fewer_preemptions_are_fewer_executions() {
+    let kinds: [fn(&AtomicUsize, &Mutex<usize>); 2] = [
+        |count, _| {
+            count.fetch_add(1, AcqRel);
+        },
+        |_, locked| *locked.lock().unwrap() += 1,
+    ];
+    for what in kinds {
+        let all = bounded(None, three(3, what));
+        assert_eq!((all.complete, all.not_covered.len()), (1680, 0));
+        let counts = [0, 1, 2, 20].map(|bound| {
+            let stats = bounded(Some(bound), three(3, what));
+            assert_eq!(stats.not_covered.is_empty(), stats.complete == all.complete, "{stats:?}");
+            stats.complete
+        });
+        assert!(counts.is_sorted_by(|fewer, more| fewer < more), "{counts:?}");
+        // All orders of the threads.
+        assert!(counts[0] >= 6 && counts[3] == all.complete, "{counts:?}");
+    }
+}
+
+/// To wait takes no preemption: each thread waits for the other again and again.
+#[test]
+fn threads_that_wait_for_each_other_are_explored_to_their_end() {
+    let stats = bounded(Some(0), || {
+        let turn = Arc::new(AtomicUsize::new(0));
+        let play = |turn: &AtomicUsize, first: usize| {
+            for n in 0..6 {
+                while turn.load(Acquire) != first + 2 * n {
+                    hint::spin_loop();
+                }
+                turn.store(first + 2 * n + 1, Release);
+            }
+        };
+        let other = Arc::clone(&turn);
+        let handle = thread::spawn(move || play(&other, 1));
+        play(&turn, 0);
+        handle.join().unwrap();
+        assert_eq!(turn.load(Relaxed), 12);
+    });
+    assert_eq!((stats.complete, stats.blocked, stats.not_covered), (1, 0, vec![]));
+}
+
+/// Adds without caring for others.
+fn careless(count: &AtomicUsize) {
+    let old = count.load(Relaxed);
+    count.store(old + 1, Relaxed);
+}
+
+#[test]
+fn what_takes_one_preemption_is_found_with_one() {
+    for model in [MemoryModel::Rc11, MemoryModel::Sc] {
+        let mut builder = Builder::new();
+        (builder.preemption_bound, builder.memory_model) = (Some(1), model);
+        let stats = builder.explore(|| {
+            let count = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&count);
+            let handle = thread::spawn(move || careless(&other));
+            careless(&count);
+            handle.join().unwrap();
+            assert_eq!(count.load(Relaxed), 2);
+        });
+        assert!(stats.failure.is_some(), "{model:?}: {stats:?}");
+    }
+}
+
+#[test]
+fn that_traces_are_not_bounded_is_said() {
+    let mut builder = Builder::new();
+    (builder.preemption_bound, builder.engine, builder.memory_model) = (Some(1), Engine::Trace, MemoryModel::Sc);
+    let stats = builder.explore(three(1, |count, _| careless(count)));
+    assert!(stats.ignored.iter().any(|what| what.contains("`preemption_bound` is 1")), "{:?}", stats.ignored);
+}
