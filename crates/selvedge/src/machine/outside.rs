@@ -14,19 +14,26 @@
 //! reference that is never dropped.) It is not put back either if something else has changed there, and memory of the model as well:
 //! a vector outside of the model may have its elements in memory that the model has allocated, and its length elsewhere.
 //!
-//! What looks like a pointer may be none. So this memory is not read by the thread that asks, but by the system, which says
+//! The closure of the model lives as long as the model does, so it is looked at as a whole: nearly every thread has a pointer to
+//! it, and few have others.
+//!
+//! What else looks like a pointer may be none. So this memory is not read by the thread that asks, but by the system, which says
 //! whether there is any. Where the system cannot be asked, everything is run again. Or it is left over from the library's own work:
 //! then all is run again for no reason, if a number there happens to become less.
 
-// Memory that may not be there is read by a system call.
+// Memory that may not be there is read by a system call, and what a closure has captured word by word.
 #![allow(unsafe_code)]
 
 use super::situation::Span;
 use crate::content;
+use crate::machine::Body;
 use crate::runtime;
 use crate::shared::Shared;
 use crate::virtual_address::may_be_virtual;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// More pointers are not looked at.
 const MOST: usize = 256;
@@ -50,12 +57,14 @@ pub(super) struct Outside {
     /// The parts of memory around them, and what was there, one after the other.
     parts: Vec<Part>,
     contents: Vec<u64>,
+    /// What was in the model's closure.
+    captured: Vec<u64>,
     /// Whether that cannot be looked at.
     is_unknown: bool,
 }
 
 /// What has become of what was kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Now {
     Same,
     /// Something has changed, but no number has become less.
@@ -69,8 +78,10 @@ type Part = (usize, usize);
 
 impl Outside {
     /// Keeps what is where words point to: those of stacks, and those of all blocks of the model.
-    pub fn keep<'a>(&mut self, shared: &Shared, stacks: impl Iterator<Item = &'a [u64]>, own: Own) {
+    pub fn keep<'a>(&mut self, shared: &Shared, stacks: impl Iterator<Item = &'a [u64]>, own: Own<'_>) {
         self.places.clear();
+        self.captured.clear();
+        self.captured.extend(captured(own.closure));
         let known = Known::new(own, shared);
         for &word in stacks.flatten() {
             self.see(word, shared, &known);
@@ -111,21 +122,20 @@ impl Outside {
         read(&mut self.parts, &mut self.contents)
     }
 
-    /// What has become of it.
-    pub fn now(&self) -> Now {
-        if self.is_unknown || self.parts.is_empty() {
-            return if self.is_unknown { Now::Less } else { Now::Same };
+    /// What has become of it. The closure is the one that it was kept with.
+    pub fn now(&self, closure: &Body) -> Now {
+        if self.is_unknown {
+            return Now::Less;
+        }
+        let within = compare(&self.captured, captured(closure));
+        if self.parts.is_empty() || within == Now::Less {
+            return within;
         }
         let (mut parts, mut now) = (self.parts.clone(), Vec::new());
         if !read(&mut parts, &mut now) || parts != self.parts {
             return Now::Less;
         }
-        let is_less = |(old, new): (&u64, &u64)| new < old && *old < LARGEST;
-        match self.contents == now {
-            true => Now::Same,
-            false if self.contents.iter().zip(&now).any(is_less) => Now::Less,
-            false => Now::Changed,
-        }
+        within.max(compare(&self.contents, now.into_iter()))
     }
 
     #[inline(always)]
@@ -140,7 +150,8 @@ impl Outside {
     #[inline(never)]
     fn see_pointer(&mut self, word: u64, shared: &Shared, known: &Known) {
         let at = word as usize;
-        let is_inside = known.blocks.contains(word) && shared.blocks.find(at).is_some()
+        let is_inside = known.closure.contains(word)
+            || known.blocks.contains(word) && shared.blocks.find(at).is_some()
             || known.rest.iter().any(|span| span.contains(word))
             || shared.places.on_stack(at).is_some()
             || may_be_virtual(word)
@@ -152,8 +163,34 @@ impl Outside {
     }
 }
 
+/// What has become of words.
+fn compare(before: &[u64], now: impl Iterator<Item = u64>) -> Now {
+    let less = |(&old, new): (&u64, u64)| match new {
+        _ if new == old => Now::Same,
+        _ if new < old && old < LARGEST => Now::Less,
+        _ => Now::Changed,
+    };
+    before.iter().zip(now).map(less).max().unwrap_or(Now::Same)
+}
+
+/// What a model's closure has captured, word by word. If that is much, the rest is looked at like all else: if something points
+/// to it.
+fn captured(closure: &Body) -> impl Iterator<Item = u64> {
+    let start = Arc::as_ptr(closure).cast::<u8>();
+    // An `Arc` is aligned like the counts in it, so there is room for whole words.
+    let words = size_of_val(&**closure).div_ceil(8).min(LARGEST_BLOCK / 8);
+    (0..words).map(move |n| {
+        let word = start.wrapping_add(8 * n).cast::<AtomicU64>();
+        // SAFETY: it is a word of the closure, which lives as long as it is borrowed. Whoever changes what is in it meanwhile, on
+        // another thread of the operating system, does so through a cell.
+        unsafe { (*word).load(Relaxed) }
+    })
+}
+
 /// Memory that is known to be none of that.
-pub(super) struct Own {
+pub(super) struct Own<'a> {
+    /// The closure of the model.
+    pub closure: &'a Body,
     /// The stack of the thread, and that of the engine.
     pub stack: Range<usize>,
     pub engine: Range<usize>,
@@ -166,6 +203,7 @@ struct Known {
     /// Where the program ends.
     lowest: u64,
     stack: Span,
+    closure: Span,
     /// Where blocks of the model may be.
     blocks: Span,
     /// What the library works with.
@@ -173,12 +211,16 @@ struct Known {
 }
 
 impl Known {
-    fn new(own: Own, shared: &Shared) -> Known {
+    fn new(own: Own<'_>, shared: &Shared) -> Known {
+        let closure = Arc::as_ptr(own.closure).cast::<u8>().addr();
+        let captured = 8 * captured(own.closure).count();
         let start = std::ptr::from_ref(shared).addr();
         let variables = runtime::variables();
         Known {
             lowest: content::end_of_program() as u64,
             stack: own.stack.into(),
+            // With the counts before it. It may be empty, and is pointed to all the same.
+            closure: (closure - BEFORE..closure + captured.max(1)).into(),
             blocks: shared.blocks.bounds().into(),
             rest: [
                 (own.engine.start..own.engine.end + CALLERS).into(),
@@ -245,10 +287,11 @@ mod tests {
 
     /// Whether it is noticed that something is dropped, by who has a pointer to something.
     fn is_noticed<T>(pointer: *const T, dropped: impl FnOnce()) -> bool {
+        let closure: Body = Arc::new(|| ());
         let mut outside = Outside { places: vec![pointer.addr()], ..Outside::default() };
-        assert!(outside.keep_contents() && outside.now() == Now::Same);
+        assert!(outside.keep_contents() && outside.now(&closure) == Now::Same);
         dropped();
-        outside.now() == Now::Less
+        outside.now(&closure) == Now::Less
     }
 
     #[test]
@@ -269,5 +312,17 @@ mod tests {
         let words = unsafe { std::mem::transmute_copy::<_, [usize; 2]>(&sender) };
         let pointer = words.into_iter().max().map_or(std::ptr::null(), std::ptr::with_exposed_provenance::<u64>);
         assert!(is_noticed(pointer, || drop(other)));
+    }
+
+    #[test]
+    fn what_a_closure_has_captured_is_looked_at() {
+        let count = AtomicU64::new(5);
+        let closure: Body = Arc::new(move || {
+            count.fetch_sub(1, Relaxed);
+        });
+        let outside = Outside { captured: captured(&closure).collect(), ..Outside::default() };
+        assert_eq!(outside.now(&closure), Now::Same);
+        closure();
+        assert_eq!(outside.now(&closure), Now::Less);
     }
 }
