@@ -18,8 +18,9 @@
 //! it, and few have others.
 //!
 //! What else looks like a pointer may be none. So this memory is not read by the thread that asks, but by the system, which says
-//! whether there is any. Where the system cannot be asked, everything is run again. Or it is left over from the library's own work:
-//! then all is run again for no reason, if a number there happens to become less.
+//! whether there is any. That takes longer than all else here, so what is in a block is asked for together with its size if
+//! that was known before. Where the system cannot be asked, everything is run again. Or it is left over from the library's own
+//! work: then all is run again for no reason, if a number there happens to become less.
 
 // Memory that may not be there is read by a system call, and what a closure has captured word by word.
 #![allow(unsafe_code)]
@@ -102,24 +103,45 @@ impl Outside {
 
     /// Keeps what is there; whether the system could be asked.
     fn keep_contents(&mut self) -> bool {
-        const FIRST: usize = (BEFORE + LEAST) / 8;
+        if self.keep_as_large_as_before() {
+            return true;
+        }
         self.parts.clear();
-        self.parts.extend(self.places.iter().map(|at| (at - BEFORE, FIRST)));
+        self.parts.extend(self.places.iter().map(|at| (at - BEFORE, (BEFORE + LEAST) / 8)));
         if !read(&mut self.parts, &mut self.contents) {
             return false;
         }
-        // The word before a block says how large it is, as far as the allocator is that of most systems.
-        let note = |n: usize| self.contents[FIRST * n + BEFORE / 8 - 1] as usize & !7;
-        let size = |n: usize| match note(n) {
-            size @ 32..=LARGEST_BLOCK if size.is_multiple_of(16) => size - 8,
-            _ => LEAST,
-        };
-        let sizes: Vec<usize> = (0..self.parts.len()).map(size).collect();
-        if sizes.iter().all(|size| *size == LEAST) {
+        let sizes: Vec<usize> = self.sizes().collect();
+        if self.parts.iter().zip(&sizes).all(|(part, size)| part.1 == *size) {
             return true;
         }
-        self.parts.iter_mut().zip(sizes).for_each(|(part, size)| part.1 = (BEFORE + size) / 8);
+        self.parts.iter_mut().zip(sizes).for_each(|(part, size)| part.1 = size);
         read(&mut self.parts, &mut self.contents)
+    }
+
+    /// The same if all is there and as large as when it was last kept: whether it is.
+    fn keep_as_large_as_before(&mut self) -> bool {
+        let is_same = |(part, at): (&Part, &usize)| part.0 == at - BEFORE;
+        let are_same = self.parts.len() == self.places.len() && self.parts.iter().zip(&self.places).all(is_same);
+        are_same
+            && read(&mut self.parts, &mut self.contents)
+            && self.parts.len() == self.places.len()
+            && self.parts.iter().zip(self.sizes()).all(|(part, size)| part.1 == size)
+    }
+
+    /// How many words there are to be looked at of each part. The word before a block says how large it is, as far as the
+    /// allocator is that of most systems.
+    fn sizes(&self) -> impl Iterator<Item = usize> {
+        let mut next = 0;
+        self.parts.iter().map(move |&(_, words)| {
+            let note = self.contents[next + BEFORE / 8 - 1] as usize & !7;
+            next += words;
+            let size = match note {
+                size @ 32..=LARGEST_BLOCK if size.is_multiple_of(16) => size - 8,
+                _ => LEAST,
+            };
+            (BEFORE + size) / 8
+        })
     }
 
     /// What has become of it. The closure is the one that it was kept with.
@@ -324,5 +346,19 @@ mod tests {
         assert_eq!(outside.now(&closure), Now::Same);
         closure();
         assert_eq!(outside.now(&closure), Now::Less);
+    }
+
+    #[test]
+    fn a_block_that_is_larger_than_before_is_looked_at_as_a_whole() {
+        let memory: Vec<AtomicU64> = (0..16).map(|_| AtomicU64::new(0)).collect();
+        let mut outside = Outside { places: vec![memory.as_ptr().addr() + BEFORE], ..Outside::default() };
+        for size in [32, 32, 64, 48, 0] {
+            // The allocator's note.
+            memory[1].store(size | 1, Relaxed);
+            assert!(outside.keep_contents());
+            let words = if size == 0 { LEAST / 8 } else { size as usize / 8 - 1 };
+            assert_eq!(outside.parts, [(memory.as_ptr().addr(), BEFORE / 8 + words)]);
+            assert_eq!(outside.contents.len(), BEFORE / 8 + words);
+        }
     }
 }
