@@ -60,6 +60,8 @@ pub(super) struct Outside {
     contents: Vec<u64>,
     /// What was in the model's closure.
     captured: Vec<u64>,
+    /// Words that have been seen: most are seen more than once.
+    seen: Seen,
     /// Whether that cannot be looked at.
     is_unknown: bool,
 }
@@ -81,22 +83,19 @@ impl Outside {
     /// Keeps what is where words point to: those of stacks, and those of all blocks of the model.
     pub fn keep<'a>(&mut self, shared: &Shared, stacks: impl Iterator<Item = &'a [u64]>, own: Own<'_>) {
         self.places.clear();
+        self.seen.clear();
         self.captured.clear();
         self.captured.extend(captured(own.closure));
         let known = Known::new(own, shared);
-        for &word in stacks.flatten() {
-            self.see(word, shared, &known);
+        for stack in stacks {
+            self.see(stack.iter().copied(), shared, &known);
         }
         for n in 0..shared.blocks.all().len() {
             let (_, bytes) = shared.blocks.nth(n);
-            for word in bytes.as_chunks::<8>().0 {
-                self.see(u64::from_ne_bytes(*word), shared, &known);
-            }
+            self.see(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)), shared, &known);
         }
         if shared.copies.len() > 0 {
-            for word in shared.copies.words() {
-                self.see(word, shared, &known);
-            }
+            self.see(shared.copies.words().into_iter(), shared, &known);
         }
         self.is_unknown = self.places.len() > MOST || !self.keep_contents();
     }
@@ -160,22 +159,29 @@ impl Outside {
         within.max(compare(&self.contents, now.into_iter()))
     }
 
-    #[inline(always)]
-    fn see(&mut self, word: u64, shared: &Shared, known: &Known) {
-        // What owns something points to words, and memory is given out above the program.
-        let may_point = word.is_multiple_of(8) && (known.lowest..1 << 47).contains(&word);
-        if may_point && !known.stack.contains(word) {
-            self.see_pointer(word, shared, known);
+    /// Sees words, most of which are no pointers.
+    #[inline]
+    fn see(&mut self, words: impl Iterator<Item = u64>, shared: &Shared, known: &Known) {
+        // Copied, so that they stay in registers.
+        let (memory, stack) = (known.memory, known.stack);
+        for word in words {
+            // What owns something points to words.
+            if memory.contains(word) && word.is_multiple_of(8) && !stack.contains(word) {
+                self.see_pointer(word, shared, known);
+            }
         }
     }
 
     #[inline(never)]
     fn see_pointer(&mut self, word: u64, shared: &Shared, known: &Known) {
+        if self.seen.has(word) {
+            return;
+        }
         let at = word as usize;
         let is_inside = known.closure.contains(word)
+            || known.stacks.contains(word) && shared.places.on_stack(at).is_some()
             || known.blocks.contains(word) && shared.blocks.find(at).is_some()
             || known.rest.iter().any(|span| span.contains(word))
-            || shared.places.on_stack(at).is_some()
             || may_be_virtual(word)
             || shared.recognise(word).is_some()
             || content::is_static(at);
@@ -193,6 +199,27 @@ fn compare(before: &[u64], now: impl Iterator<Item = u64>) -> Now {
         _ => Now::Changed,
     };
     before.iter().zip(now).map(less).max().unwrap_or(Now::Same)
+}
+
+/// Some of the words that were seen. To look one up takes a fraction of what it takes to tell where it points to.
+#[derive(Default)]
+struct Seen(Vec<u64>);
+
+impl Seen {
+    /// A power of two.
+    const SIZE: usize = 64;
+
+    fn clear(&mut self) {
+        self.0.clear();
+        self.0.resize(Seen::SIZE, 0);
+    }
+
+    /// Whether a word that is not zero was seen. From now on it is.
+    #[inline]
+    fn has(&mut self, word: u64) -> bool {
+        let place = (word >> 3 ^ word >> 9) as usize % Seen::SIZE;
+        std::mem::replace(&mut self.0[place], word) == word
+    }
 }
 
 /// What a model's closure has captured, word by word. If that is much, the rest is looked at like all else: if something points
@@ -222,9 +249,11 @@ pub(super) struct Own<'a> {
 
 /// Where words point to, most often first.
 struct Known {
-    /// Where the program ends.
-    lowest: u64,
+    /// Where memory is given out: above the program.
+    memory: Span,
     stack: Span,
+    /// Where other stacks may be.
+    stacks: Span,
     closure: Span,
     /// Where blocks of the model may be.
     blocks: Span,
@@ -239,8 +268,9 @@ impl Known {
         let start = std::ptr::from_ref(shared).addr();
         let variables = runtime::variables();
         Known {
-            lowest: content::end_of_program() as u64,
+            memory: (content::end_of_program()..1 << 47).into(),
             stack: own.stack.into(),
+            stacks: shared.places.stack_bounds().into(),
             // With the counts before it. It may be empty, and is pointed to all the same.
             closure: (closure - BEFORE..closure + captured.max(1)).into(),
             blocks: shared.blocks.bounds().into(),
