@@ -14,19 +14,27 @@
 //! reference that is never dropped.) It is not put back either if something else has changed there, and memory of the model as well:
 //! a vector outside of the model may have its elements in memory that the model has allocated, and its length elsewhere.
 //!
-//! What looks like a pointer may be none. So this memory is not read by the thread that asks, but by the system, which says
-//! whether there is any. Where the system cannot be asked, everything is run again. Or it is left over from the library's own work:
-//! then all is run again for no reason, if a number there happens to become less.
+//! The closure of the model lives as long as the model does, so it is looked at as a whole: nearly every thread has a pointer to
+//! it, and few have others.
+//!
+//! What else looks like a pointer may be none. So this memory is not read by the thread that asks, but by the system, which says
+//! whether there is any. That takes longer than all else here, so what is in a block is asked for together with its size if
+//! that was known before. Where the system cannot be asked, everything is run again. Or it is left over from the library's own
+//! work: then all is run again for no reason, if a number there happens to become less.
 
-// Memory that may not be there is read by a system call.
+// Memory that may not be there is read by a system call, and what a closure has captured word by word.
 #![allow(unsafe_code)]
 
 use super::situation::Span;
 use crate::content;
+use crate::machine::Body;
 use crate::runtime;
 use crate::shared::Shared;
 use crate::virtual_address::may_be_virtual;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// More pointers are not looked at.
 const MOST: usize = 256;
@@ -50,12 +58,16 @@ pub(super) struct Outside {
     /// The parts of memory around them, and what was there, one after the other.
     parts: Vec<Part>,
     contents: Vec<u64>,
+    /// What was in the model's closure.
+    captured: Vec<u64>,
+    /// Words that have been seen: most are seen more than once.
+    seen: Seen,
     /// Whether that cannot be looked at.
     is_unknown: bool,
 }
 
 /// What has become of what was kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Now {
     Same,
     /// Something has changed, but no number has become less.
@@ -69,80 +81,107 @@ type Part = (usize, usize);
 
 impl Outside {
     /// Keeps what is where words point to: those of stacks, and those of all blocks of the model.
-    pub fn keep<'a>(&mut self, shared: &Shared, stacks: impl Iterator<Item = &'a [u64]>, own: Own) {
+    pub fn keep<'a>(&mut self, shared: &Shared, stacks: impl Iterator<Item = &'a [u64]>, own: Own<'_>) {
         self.places.clear();
+        self.seen.clear();
+        self.captured.clear();
+        self.captured.extend(captured(own.closure));
         let known = Known::new(own, shared);
-        for &word in stacks.flatten() {
-            self.see(word, shared, &known);
+        for stack in stacks {
+            self.see(stack.iter().copied(), shared, &known);
         }
         for n in 0..shared.blocks.all().len() {
             let (_, bytes) = shared.blocks.nth(n);
-            for word in bytes.as_chunks::<8>().0 {
-                self.see(u64::from_ne_bytes(*word), shared, &known);
-            }
+            self.see(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)), shared, &known);
         }
         if shared.copies.len() > 0 {
-            for word in shared.copies.words() {
-                self.see(word, shared, &known);
-            }
+            self.see(shared.copies.words().into_iter(), shared, &known);
         }
         self.is_unknown = self.places.len() > MOST || !self.keep_contents();
     }
 
     /// Keeps what is there; whether the system could be asked.
     fn keep_contents(&mut self) -> bool {
-        const FIRST: usize = (BEFORE + LEAST) / 8;
+        if self.keep_as_large_as_before() {
+            return true;
+        }
         self.parts.clear();
-        self.parts.extend(self.places.iter().map(|at| (at - BEFORE, FIRST)));
+        self.parts.extend(self.places.iter().map(|at| (at - BEFORE, (BEFORE + LEAST) / 8)));
         if !read(&mut self.parts, &mut self.contents) {
             return false;
         }
-        // The word before a block says how large it is, as far as the allocator is that of most systems.
-        let note = |n: usize| self.contents[FIRST * n + BEFORE / 8 - 1] as usize & !7;
-        let size = |n: usize| match note(n) {
-            size @ 32..=LARGEST_BLOCK if size.is_multiple_of(16) => size - 8,
-            _ => LEAST,
-        };
-        let sizes: Vec<usize> = (0..self.parts.len()).map(size).collect();
-        if sizes.iter().all(|size| *size == LEAST) {
+        let sizes: Vec<usize> = self.sizes().collect();
+        if self.parts.iter().zip(&sizes).all(|(part, size)| part.1 == *size) {
             return true;
         }
-        self.parts.iter_mut().zip(sizes).for_each(|(part, size)| part.1 = (BEFORE + size) / 8);
+        self.parts.iter_mut().zip(sizes).for_each(|(part, size)| part.1 = size);
         read(&mut self.parts, &mut self.contents)
     }
 
-    /// What has become of it.
-    pub fn now(&self) -> Now {
-        if self.is_unknown || self.parts.is_empty() {
-            return if self.is_unknown { Now::Less } else { Now::Same };
+    /// The same if all is there and as large as when it was last kept: whether it is.
+    fn keep_as_large_as_before(&mut self) -> bool {
+        let is_same = |(part, at): (&Part, &usize)| part.0 == at - BEFORE;
+        let are_same = self.parts.len() == self.places.len() && self.parts.iter().zip(&self.places).all(is_same);
+        are_same
+            && read(&mut self.parts, &mut self.contents)
+            && self.parts.len() == self.places.len()
+            && self.parts.iter().zip(self.sizes()).all(|(part, size)| part.1 == size)
+    }
+
+    /// How many words there are to be looked at of each part. The word before a block says how large it is, as far as the
+    /// allocator is that of most systems.
+    fn sizes(&self) -> impl Iterator<Item = usize> {
+        let mut next = 0;
+        self.parts.iter().map(move |&(_, words)| {
+            let note = self.contents[next + BEFORE / 8 - 1] as usize & !7;
+            next += words;
+            let size = match note {
+                size @ 32..=LARGEST_BLOCK if size.is_multiple_of(16) => size - 8,
+                _ => LEAST,
+            };
+            (BEFORE + size) / 8
+        })
+    }
+
+    /// What has become of it. The closure is the one that it was kept with.
+    pub fn now(&self, closure: &Body) -> Now {
+        if self.is_unknown {
+            return Now::Less;
+        }
+        let within = compare(&self.captured, captured(closure));
+        if self.parts.is_empty() || within == Now::Less {
+            return within;
         }
         let (mut parts, mut now) = (self.parts.clone(), Vec::new());
         if !read(&mut parts, &mut now) || parts != self.parts {
             return Now::Less;
         }
-        let is_less = |(old, new): (&u64, &u64)| new < old && *old < LARGEST;
-        match self.contents == now {
-            true => Now::Same,
-            false if self.contents.iter().zip(&now).any(is_less) => Now::Less,
-            false => Now::Changed,
-        }
+        within.max(compare(&self.contents, now.into_iter()))
     }
 
-    #[inline(always)]
-    fn see(&mut self, word: u64, shared: &Shared, known: &Known) {
-        // What owns something points to words, and memory is given out above the program.
-        let may_point = word.is_multiple_of(8) && (known.lowest..1 << 47).contains(&word);
-        if may_point && !known.stack.contains(word) {
-            self.see_pointer(word, shared, known);
+    /// Sees words, most of which are no pointers.
+    #[inline]
+    fn see(&mut self, words: impl Iterator<Item = u64>, shared: &Shared, known: &Known) {
+        // Copied, so that they stay in registers.
+        let (memory, stack) = (known.memory, known.stack);
+        for word in words {
+            // What owns something points to words.
+            if memory.contains(word) && word.is_multiple_of(8) && !stack.contains(word) {
+                self.see_pointer(word, shared, known);
+            }
         }
     }
 
     #[inline(never)]
     fn see_pointer(&mut self, word: u64, shared: &Shared, known: &Known) {
+        if self.seen.has(word) {
+            return;
+        }
         let at = word as usize;
-        let is_inside = known.blocks.contains(word) && shared.blocks.find(at).is_some()
+        let is_inside = known.closure.contains(word)
+            || known.stacks.contains(word) && shared.places.on_stack(at).is_some()
+            || known.blocks.contains(word) && shared.blocks.find(at).is_some()
             || known.rest.iter().any(|span| span.contains(word))
-            || shared.places.on_stack(at).is_some()
             || may_be_virtual(word)
             || shared.recognise(word).is_some()
             || content::is_static(at);
@@ -152,8 +191,55 @@ impl Outside {
     }
 }
 
+/// What has become of words.
+fn compare(before: &[u64], now: impl Iterator<Item = u64>) -> Now {
+    let less = |(&old, new): (&u64, u64)| match new {
+        _ if new == old => Now::Same,
+        _ if new < old && old < LARGEST => Now::Less,
+        _ => Now::Changed,
+    };
+    before.iter().zip(now).map(less).max().unwrap_or(Now::Same)
+}
+
+/// Some of the words that were seen. To look one up takes a fraction of what it takes to tell where it points to.
+#[derive(Default)]
+struct Seen(Vec<u64>);
+
+impl Seen {
+    /// A power of two.
+    const SIZE: usize = 64;
+
+    fn clear(&mut self) {
+        self.0.clear();
+        self.0.resize(Seen::SIZE, 0);
+    }
+
+    /// Whether a word that is not zero was seen. From now on it is.
+    #[inline]
+    fn has(&mut self, word: u64) -> bool {
+        let place = (word >> 3 ^ word >> 9) as usize % Seen::SIZE;
+        std::mem::replace(&mut self.0[place], word) == word
+    }
+}
+
+/// What a model's closure has captured, word by word. If that is much, the rest is looked at like all else: if something points
+/// to it.
+fn captured(closure: &Body) -> impl Iterator<Item = u64> {
+    let start = Arc::as_ptr(closure).cast::<u8>();
+    // An `Arc` is aligned like the counts in it, so there is room for whole words.
+    let words = size_of_val(&**closure).div_ceil(8).min(LARGEST_BLOCK / 8);
+    (0..words).map(move |n| {
+        let word = start.wrapping_add(8 * n).cast::<AtomicU64>();
+        // SAFETY: it is a word of the closure, which lives as long as it is borrowed. Whoever changes what is in it meanwhile, on
+        // another thread of the operating system, does so through a cell.
+        unsafe { (*word).load(Relaxed) }
+    })
+}
+
 /// Memory that is known to be none of that.
-pub(super) struct Own {
+pub(super) struct Own<'a> {
+    /// The closure of the model.
+    pub closure: &'a Body,
     /// The stack of the thread, and that of the engine.
     pub stack: Range<usize>,
     pub engine: Range<usize>,
@@ -163,9 +249,12 @@ pub(super) struct Own {
 
 /// Where words point to, most often first.
 struct Known {
-    /// Where the program ends.
-    lowest: u64,
+    /// Where memory is given out: above the program.
+    memory: Span,
     stack: Span,
+    /// Where other stacks may be.
+    stacks: Span,
+    closure: Span,
     /// Where blocks of the model may be.
     blocks: Span,
     /// What the library works with.
@@ -173,12 +262,17 @@ struct Known {
 }
 
 impl Known {
-    fn new(own: Own, shared: &Shared) -> Known {
+    fn new(own: Own<'_>, shared: &Shared) -> Known {
+        let closure = Arc::as_ptr(own.closure).cast::<u8>().addr();
+        let captured = 8 * captured(own.closure).count();
         let start = std::ptr::from_ref(shared).addr();
         let variables = runtime::variables();
         Known {
-            lowest: content::end_of_program() as u64,
+            memory: (content::end_of_program()..1 << 47).into(),
             stack: own.stack.into(),
+            stacks: shared.places.stack_bounds().into(),
+            // With the counts before it. It may be empty, and is pointed to all the same.
+            closure: (closure - BEFORE..closure + captured.max(1)).into(),
             blocks: shared.blocks.bounds().into(),
             rest: [
                 (own.engine.start..own.engine.end + CALLERS).into(),
@@ -245,10 +339,11 @@ mod tests {
 
     /// Whether it is noticed that something is dropped, by who has a pointer to something.
     fn is_noticed<T>(pointer: *const T, dropped: impl FnOnce()) -> bool {
+        let closure: Body = Arc::new(|| ());
         let mut outside = Outside { places: vec![pointer.addr()], ..Outside::default() };
-        assert!(outside.keep_contents() && outside.now() == Now::Same);
+        assert!(outside.keep_contents() && outside.now(&closure) == Now::Same);
         dropped();
-        outside.now() == Now::Less
+        outside.now(&closure) == Now::Less
     }
 
     #[test]
@@ -269,5 +364,31 @@ mod tests {
         let words = unsafe { std::mem::transmute_copy::<_, [usize; 2]>(&sender) };
         let pointer = words.into_iter().max().map_or(std::ptr::null(), std::ptr::with_exposed_provenance::<u64>);
         assert!(is_noticed(pointer, || drop(other)));
+    }
+
+    #[test]
+    fn what_a_closure_has_captured_is_looked_at() {
+        let count = AtomicU64::new(5);
+        let closure: Body = Arc::new(move || {
+            count.fetch_sub(1, Relaxed);
+        });
+        let outside = Outside { captured: captured(&closure).collect(), ..Outside::default() };
+        assert_eq!(outside.now(&closure), Now::Same);
+        closure();
+        assert_eq!(outside.now(&closure), Now::Less);
+    }
+
+    #[test]
+    fn a_block_that_is_larger_than_before_is_looked_at_as_a_whole() {
+        let memory: Vec<AtomicU64> = (0..16).map(|_| AtomicU64::new(0)).collect();
+        let mut outside = Outside { places: vec![memory.as_ptr().addr() + BEFORE], ..Outside::default() };
+        for size in [32, 32, 64, 48, 0] {
+            // The allocator's note.
+            memory[1].store(size | 1, Relaxed);
+            assert!(outside.keep_contents());
+            let words = if size == 0 { LEAST / 8 } else { size as usize / 8 - 1 };
+            assert_eq!(outside.parts, [(memory.as_ptr().addr(), BEFORE / 8 + words)]);
+            assert_eq!(outside.contents.len(), BEFORE / 8 + words);
+        }
     }
 }

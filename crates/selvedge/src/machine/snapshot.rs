@@ -82,6 +82,7 @@ impl RustMachine {
         snapshot.others.truncate(count);
         let coroutines = self.slots.as_ptr_range();
         let own = Own {
+            closure: &self.body,
             stack: slot.strand.stack().0..slot.strand.stack().1,
             engine: self.pool.engine(runtime::shared(|shared| shared.top)),
             coroutines: coroutines.start.addr()..coroutines.end.addr(),
@@ -99,7 +100,7 @@ impl RustMachine {
     /// Puts a thread back; whether that is possible.
     pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
         let Some((thread, _)) = snapshot.of else { return false };
-        let may_be = match snapshot.outside.now() {
+        let may_be = match snapshot.outside.now(&self.body) {
             Now::Same => true,
             Now::Changed => !self.has_touched(snapshot),
             Now::Less => false,
