@@ -174,6 +174,9 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
             |why: String| longest.map_or_else(|| why.clone(), |longest| format!("{why}: {}", in_words(longest)));
         stats.failure = left_out.never_ends().map(named);
     }
+    if is_empty(&first) && stats.failure.is_none() {
+        stats.failure = Some("nothing was explored. That is an error of Selvedge; please report it\n".to_owned());
+    }
     if left_out.choices {
         let note =
             "whether loops that spin and choose (`nondet`) ever end: a thread that comes round is not followed further";
@@ -186,6 +189,11 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
 fn is_without_end(result: &Exploration) -> bool {
     let is_over = result.violations.is_empty() && result.unsupported.is_none() && result.interruption.is_none();
     is_over && result.complete == 0 && !is_bounded(result)
+}
+
+/// Whether there is no execution at all, though nothing has ended the exploration.
+fn is_empty(result: &Exploration) -> bool {
+    is_without_end(result) && result.blocked == 0
 }
 
 /// Whether executions were left out because they take too many preemptions.
@@ -234,7 +242,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         shared.blocks.freed_early = None;
         shared.retries.on = builder.engine == Engine::Graph && !spurious && !builder.attempts_one_by_one;
     });
-    let (mut starts, mut in_vain) = (0, 0);
+    let (mut starts, mut in_vain, mut was_empty) = (0, 0, false);
     loop {
         starts += 1;
         if starts == MOST_STARTS || !builder.tries_out {
@@ -264,11 +272,20 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         if result.violations.is_empty() && result.unsupported.is_none() && result.interruption.is_none() {
             runtime::shared(|shared| shared.restart |= shared.awaits.owes());
         }
+        // Every model has an execution. That there is none is an error of the library's own, in what it takes together.
+        if is_empty(&result) && runtime::shared(|shared| shared.awaits.on || shared.retries.on) {
+            learn_no_more();
+            runtime::shared(|shared| shared.restart = true);
+            was_empty = true;
+        }
         // What was explored does not count if something has to be done otherwise from the start.
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             say_what_was_in_vain(&mut result, starts, in_vain);
             if !builder.tries_out {
                 result.notes.push(SPOILED.to_owned());
+            }
+            if was_empty {
+                result.notes.push(EMPTY.to_owned());
             }
             return Some(result);
         }
@@ -282,6 +299,10 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
 /// Why loops are explored iteration by iteration if nothing can be tried out.
 const SPOILED: &str = "loops are explored iteration by iteration: when it was tried out what one does, a destructor panicked \
                        because of a panic, or did not come to an end";
+
+/// The same if nothing was left.
+const EMPTY: &str = "loops are explored iteration by iteration: no execution was left when they were taken together. That is an \
+                     error of Selvedge; please report it";
 
 /// What loops do is not found out any more.
 fn learn_no_more() {

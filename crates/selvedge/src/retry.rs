@@ -20,7 +20,9 @@
 //!
 //! **Learning.** When an exchange fails for the first time, the steps of its thread are looked at. If the thread has loaded
 //! the value that the exchange expects, and has since then only loaded, or stored to objects of its own, then both places
-//! are noted, and the exploration starts again. If the thread is now at an operation at which it has been before in this
+//! are noted, and the exploration starts again. (An object is its own if it has allocated it. If others come to see what is stored
+//! there before the exchange, the engine notices, and gives the word up. It does not notice what is stored before the load, so
+//! nothing may be; nor may it be the word that is exchanged.) If the thread is now at an operation at which it has been before in this
 //! attempt (the load, or something that comes before it), a new attempt begins there: the loop goes *back*. So it does if it
 //! performs the same load at another place. If not, what the exchange has found is taken for what the load would have found:
 //! the attempt goes on *with that*.
@@ -404,7 +406,9 @@ impl Retries {
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
                 *open = None;
                 return Standing::Op(marked);
-            } else if own || is_load(&op) && !is_speculative(&self.speculates(op, at)) {
+            } else if own && !is_access_to(&op, speculation.addr)
+                || is_load(&op) && !is_speculative(&self.speculates(op, at))
+            {
                 speculation.on_way |= !speculation.moved && self.is_on_way(speculation.load, at);
                 speculation.moved = true;
             } else {
@@ -489,6 +493,10 @@ impl Retries {
             ));
         }
     }
+}
+
+fn is_access_to(op: &Op, addr: Addr) -> bool {
+    matches!(op, Op::Access(access) if access.addr == addr)
 }
 
 fn is_load(op: &Op) -> bool {

@@ -299,6 +299,8 @@ impl RustMachine {
         let fails = if let Fails::Before(fails) = how { fails } else { 1 };
         let mut stored: FxHashMap<Addr, u64> = FxHashMap::default();
         let (mut failed, mut came, mut state) = (0, 0, 0);
+        // The word whose exchange comes next, if the value that it expects is known.
+        let mut word = None;
         // What the thread may still find in the word of the exchange, from which on.
         let mut oldest = 0;
         for _ in 0..LONGEST {
@@ -324,6 +326,7 @@ impl RustMachine {
                         (self.trace(thread, before), expected).hash(&mut hasher);
                         state = hasher.finish();
                     }
+                    word = goes_on.then_some(access.addr);
                     if goes_on {
                         opens(attempt, found);
                     }
@@ -352,12 +355,17 @@ impl RustMachine {
                     if past.is_ordered(access.addr) {
                         oldest = place;
                     }
-                    if failed > 0 {
-                        loads_elsewhere(attempt, &op, value);
+                    let elsewhere = failed > 0 && loads_elsewhere(attempt, &op, value);
+                    if elsewhere || at == attempt.exchange.load {
+                        word = Some(access.addr);
                     }
                     value
                 }
                 AccessKind::Store { value } if self.leaves_no_trace(thread, &op) => {
+                    // Others could see it, or it would be what the exchange finds (`retry.rs`).
+                    if word.is_none_or(|word| word == access.addr) {
+                        return Tried::Unknown;
+                    }
                     stored.insert(access.addr, truncate(value, access.size));
                     0
                 }

@@ -94,7 +94,12 @@ fn plain_exchange(op: &Op) -> Option<(Access, u64)> {
     }
 }
 
-/// Whether an operation is a load, marks aside.
+/// Whether an operation is a load.
+pub(super) fn is_load(op: &Op) -> bool {
+    matches!(op, Op::Access(Access { kind: AccessKind::Load, .. }))
+}
+
+/// Whether an operation is a certain load, marks aside.
 pub(super) fn is_same_load(op: &Op, load: &Access) -> bool {
     let plain = |access: &Access| Access { speculative: None, spins: false, ..*access };
     matches!(op, Op::Access(access) if plain(access) == plain(load))
@@ -208,6 +213,10 @@ impl RustMachine {
         let own = self.steps[..until].iter().enumerate().rev().filter(|(_, step)| step.thread == thread);
         for (n, step) in own.take_while(|(_, step)| step.at.is_some() && self.leaves_no_trace(thread, &step.op)) {
             let Op::Access(other) = step.op else { break };
+            if other.addr == exchange.addr && other.kind != AccessKind::Load {
+                // The exchange would find what the thread itself has stored.
+                return None;
+            }
             if other.kind == AccessKind::Load && (other.addr, other.size) == (exchange.addr, exchange.size) {
                 let is_it = step.outcome == truncate(expected, exchange.size) && super::awaits::is_look(&other);
                 return is_it.then_some(n);
@@ -230,12 +239,14 @@ impl RustMachine {
         let own = |step: &&Step| step.thread == thread;
         let way =
             self.steps[n + 1..until].iter().filter(own).filter_map(|step| step.at).chain([at]).collect::<Vec<At>>();
+        // What is stored before the load could be seen by others, and overwritten by them before it is stored again.
         let before = self.steps[..=n].iter().rev().filter(own);
-        let before = before.take_while(|step| step.at.is_some() && self.leaves_no_trace(thread, &step.op));
+        let before = before.take_while(|step| step.at.is_some() && is_load(&step.op));
         let back = before.filter(|step| step.op == next && step.at == next_at).find_map(|step| step.at);
         let then = match back {
             Some(place) => Then::Back(place),
             None if is_same_load(&next, &access) => Then::LoadsElsewhere,
+            None if !is_load(&next) && !next_at.is_some_and(|at| way.contains(&at)) => return false,
             None if sees_no_more(access.order, failure) => Then::GoesOn,
             None => return false,
         };
@@ -345,11 +356,19 @@ impl RustMachine {
     ) -> Option<Attempt> {
         let mut start = None;
         let mut loaded = false;
+        let mut stored: Vec<Addr> = Vec::new();
         for (n, step) in self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread) {
-            if !self.leaves_no_trace(thread, &step.op) {
+            let Op::Access(access) = step.op else { break };
+            // Stores come between the load and the exchange, and not to the word that is exchanged.
+            let may_be = is_load(&step.op) || !loaded && self.leaves_no_trace(thread, &step.op);
+            let is_it = step.at == Some(exchange.load);
+            if !may_be || is_it && stored.contains(&access.addr) {
                 break;
             }
-            loaded |= step.at == Some(exchange.load);
+            if !is_load(&step.op) {
+                stored.push(access.addr);
+            }
+            loaded |= is_it;
             if loaded && step.at == Some(exchange.first()) {
                 start = Some(n);
                 break;
