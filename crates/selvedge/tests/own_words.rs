@@ -51,6 +51,68 @@ const LOOPS: &[(&str, Loop)] = &[
             }
         }
     }),
+    ("stores while it updates", |[x, y]| {
+        let update = |old| {
+            y.store(20, SeqCst);
+            Some(old + 10)
+        };
+        x.fetch_update(SeqCst, SeqCst, update).unwrap();
+    }),
+    ("changes while it updates", |[x, y]| {
+        let update = |old| Some(old + 10 + y.fetch_add(20, SeqCst));
+        x.fetch_update(SeqCst, SeqCst, update).unwrap();
+    }),
+    ("stores twice before the load", |[x, y]| {
+        loop {
+            y.store(20, Relaxed);
+            y.load(Relaxed);
+            y.store(30, Relaxed);
+            let old = x.load(SeqCst);
+            if x.compare_exchange_weak(old, old + 10, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }),
+    ("loads elsewhere and stores before", |[x, y]| {
+        y.store(20, SeqCst);
+        let mut old = x.load(Acquire);
+        while x.compare_exchange(old, old + 10, AcqRel, Acquire).is_err() {
+            y.store(20, SeqCst);
+            old = x.load(Acquire);
+        }
+    }),
+    ("stores if it has found something", |[x, y]| {
+        loop {
+            let old = x.load(SeqCst);
+            if old > 0 {
+                y.store(20, SeqCst);
+            }
+            if x.compare_exchange(old, old + 10, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }),
+    ("stores if it has found nothing", |[x, y]| {
+        loop {
+            let old = x.load(SeqCst);
+            if old == 0 {
+                y.store(20, SeqCst);
+            }
+            if x.compare_exchange(old, old + 10, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }),
+    ("looks at the other word first", |[x, y]| {
+        loop {
+            let seen = y.load(SeqCst);
+            let old = x.load(SeqCst);
+            y.store(seen.min(20), SeqCst);
+            if x.compare_exchange(old, old + 10, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }),
     ("exchanges what it has stored before the load", |[x, _]| {
         loop {
             x.store(20, SeqCst);
