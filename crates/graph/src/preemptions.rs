@@ -14,7 +14,11 @@
 //! The exploration comes to a graph through others, which may take more preemptions than it does: what is deleted by later
 //! revisits was added maximally, that is, it can run after all the rest, but the threads that it belongs to may have to make
 //! room once each for that. So what is cut off are graphs that take more than the bound and a *slack*
-//! (Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023).
+//! (Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023). Where threads wait, what was
+//! added maximally may itself take preemptions: a lock is handed to the first thread that waits for it, in the order
+//! of their numbers, while the one that has given it back could have gone on. There the slack is larger by one. With that, nothing was
+//! missed in tens of thousands of random programs; without it, it was in one of ten thousand. There is no proof that locks which
+//! are handed on again and again never take more.
 
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::graph::Graph;
@@ -58,17 +62,19 @@ pub fn may_add(graph: &Graph, in_order: bool) -> bool {
     }
 }
 
-/// How many more preemptions than the bound allows a graph may take through which others are come to: one for every thread that may have to make room, but for the one that revisits, which has nothing to be deleted.
+/// How many more preemptions than the bound allows a graph may take through which others are come to: one for every thread that
+/// may have to make room, but for the one that revisits, which has nothing to be deleted; and one if threads wait.
 pub fn slack(graph: &Graph, in_order: bool) -> u32 {
-    let (mut preempted, mut others_write) = (0u32, false);
+    let (mut preempted, mut others_write, mut waits) = (0u32, false, false);
     for thread in (0..graph.thread_limit()).map(ThreadId::new) {
         let mut events = graph.thread(thread).iter().map(|&e| graph.event(e));
+        waits |= events.clone().any(|event| event.waits);
         match events.clone().any(|event| may_be_too_early(graph, event, in_order)) {
             true => preempted += 1,
             false => others_write |= events.any(Event::is_write),
         }
     }
-    preempted.saturating_sub(u32::from(!others_write))
+    preempted.saturating_sub(u32::from(!others_write)) + u32::from(waits)
 }
 
 /// Whether a thread may have to make room at an event.

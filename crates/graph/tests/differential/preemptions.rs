@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// How large programs are.
 const LIMITS: Limits = Limits { graphs: 300, events: 40 };
 /// Programs per source and model.
-const PROGRAMS: u64 = 12;
+const PROGRAMS: u64 = 6;
 
 /// All pairs of which the first has to take place before the second, but for those of a thread.
 fn dependencies(graph: &Graph, in_order: bool) -> Vec<(EventId, EventId)> {
