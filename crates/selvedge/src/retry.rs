@@ -104,6 +104,8 @@ pub(crate) struct Retries {
     starts: FxHashSet<Spot>,
     /// Which exchanges there are of a word.
     words: FxHashMap<Addr, FxHashSet<Spot>>,
+    /// Words that the engine cannot make use of what is known of.
+    in_vain: FxHashSet<Addr>,
     /// Blocks that threads look into on the way to an exchange.
     looked_into: FxHashMap<BlockId, FxHashSet<Spot>>,
     /// Loads and values of which it was tried out what comes next.
@@ -215,6 +217,7 @@ impl Retries {
         self.exchanges.clear();
         self.starts.clear();
         self.words.clear();
+        self.in_vain.clear();
         self.looked_into.clear();
         self.looked.clear();
         self.foreseen.clear();
@@ -313,8 +316,15 @@ impl Retries {
         true
     }
 
-    /// The engine cannot make use of what is known of exchanges of a word; whether there are any.
+    /// An engine starts: what it cannot make use of is not known yet.
+    pub fn start(&mut self) {
+        self.in_vain.clear();
+    }
+
+    /// The engine cannot make use of what is known of exchanges of a word; whether there are any. It may find that out at the
+    /// load, before a thread has come to the first of them, and says so once.
     pub fn give_up_word(&mut self, addr: Addr) -> bool {
+        self.in_vain.insert(addr);
         let places = self.words.remove(&addr).unwrap_or_default();
         for Spot(at) in &places {
             self.give_up(at, GivenUp::ForNow);
@@ -404,6 +414,11 @@ impl Retries {
             if sometimes && !speculation.moved && !self.is_on_way(speculation.load, at) {
                 *open = None;
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
+                if self.in_vain.contains(&speculation.addr) {
+                    *open = None;
+                    self.give_up(at, GivenUp::ForNow);
+                    return Standing::Unexpected;
+                }
                 *open = None;
                 return Standing::Op(marked);
             } else if own && !is_access_to(&op, speculation.addr)

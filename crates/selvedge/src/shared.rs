@@ -509,6 +509,7 @@ impl Shared {
     /// An exploration starts: it makes use of what was found in those before.
     pub fn start(&mut self) {
         self.waits = self.found;
+        self.retries.start();
         if self.waits.allocate {
             // What other runs have left on the stacks of others could be taken for pointers (`machine/churn.rs`).
             self.spins = self.spins.max(DEEP);

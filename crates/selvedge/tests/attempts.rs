@@ -182,3 +182,40 @@ fn values_that_come_back_are_all_tried_out() {
         handles.map(|handle| handle.join().unwrap()).to_vec()
     });
 }
+
+/// The engine learns that the writes of the word are not ordered before a thread has come to the exchange. What is left by two
+/// attempts that fail is seen, what is left by one is not.
+#[test]
+fn words_whose_writes_are_not_ordered_are_explored_one_by_one() {
+    let (_, fewer) = compare("writes that are not ordered", || {
+        let shared = selvedge::sync::Arc::new([const { AtomicUsize::new(0) }; 2]);
+        let spawn = |body: fn(&[AtomicUsize; 2]) -> usize| {
+            let shared = selvedge::sync::Arc::clone(&shared);
+            thread::spawn(move || body(&shared))
+        };
+        let handles = [
+            spawn(|[x, _]| x.swap(1, AcqRel)),
+            spawn(|[x, _]| {
+                x.store(2, Relaxed);
+                0
+            }),
+            spawn(|[x, y]| {
+                x.swap(1, Acquire);
+                let mut failed = 0;
+                let mut old = x.load(Relaxed);
+                loop {
+                    y.load(Acquire);
+                    match x.compare_exchange(old, old + 10, AcqRel, Acquire) {
+                        Ok(_) => return std::hint::black_box(failed) / 2,
+                        Err(_) => failed = if failed == 0 { 1 } else { 2 },
+                    }
+                    old = x.load(Relaxed);
+                }
+            }),
+        ];
+        let mut found: Vec<usize> = handles.map(|handle| handle.join().unwrap()).to_vec();
+        found.push(shared[0].load(Relaxed));
+        found
+    });
+    assert!(fewer.notes.iter().any(|note| note.contains("explored one by one")), "{:?}", fewer.notes);
+}
