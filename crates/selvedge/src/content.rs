@@ -4,14 +4,20 @@
 //! `static`, or something that the model's closure has captured) is not. It is never touched: every run works on a copy of
 //! its bytes, which is forgotten at the end of the run. That is right for a `static`, whose bytes the compiler has made and
 //! which owns nothing, and for whatever has nothing to drop. Other things are refused.
+//!
+//! A copy is memory of the run that it was made for. A lock in it (`LazyLock<Mutex<Vec<u32>>>`) has either been made in that run
+//! or is part of what the compiler has made, so what it contains is used where it is. It is known by where it would be in the
+//! original, since copies lie elsewhere in every run (`places.rs`).
 
 // Bytes are copied.
 #![allow(unsafe_code)]
 
 use crate::number::Number;
 use crate::object::Word;
+use crate::places::Copied;
 use crate::restored::Changes;
 use crate::runtime::{self, At};
+use crate::shared::Shared;
 use rustc_hash::FxHashMap;
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -115,8 +121,9 @@ impl Copies {
         })
     }
 
-    /// How far the copy is from the original.
-    fn distance(&mut self, original: *const u8, layout: Layout) -> isize {
+    /// Where the copy is, and whether there was none before.
+    fn copy_of(&mut self, original: *const u8, layout: Layout) -> (usize, bool) {
+        let count = self.0.len();
         let (copy, _) = *self.0.entry(original.addr()).or_insert_with(|| {
             if layout.size() == 0 {
                 return (original.addr(), layout);
@@ -132,7 +139,18 @@ impl Copies {
             };
             (copy.expose_provenance(), layout)
         });
-        copy.wrapping_sub(original.addr()) as isize
+        (copy, self.0.len() > count)
+    }
+}
+
+impl Shared {
+    /// Where this run's copy of what is outside is.
+    fn copy_of(&mut self, original: *const u8, layout: Layout) -> usize {
+        let (at, is_new) = self.copies.copy_of(original, layout);
+        if is_new && layout.size() > 0 {
+            self.places.copied(Copied { at, size: layout.size(), original: original.addr() });
+        }
+        at
     }
 }
 
@@ -162,7 +180,8 @@ impl<T: ?Sized> Content<T> {
         }
         // SAFETY: the pointer is that of a live object.
         let layout = Layout::for_value(unsafe { &*original });
-        let distance = runtime::shared(|shared| shared.copies.distance(original.cast::<u8>(), layout));
+        let copy = runtime::shared(|shared| shared.copy_of(original.cast::<u8>(), layout));
+        let distance = copy.wrapping_sub(original.cast::<u8>().addr()) as isize;
         std::hint::black_box(original.wrapping_byte_offset(distance))
     }
 

@@ -50,6 +50,12 @@ fn in_words((what, at): (&'static str, At)) -> String {
     format!("{what} (made at {}:{}:{})", at.file(), at.line(), at.column())
 }
 
+/// Whether a place is in memory that was freed. What points to the end of a block counts as part of it, and a copy of what is
+/// in a static may start there.
+fn is_freed(shared: &Shared, place: usize) -> bool {
+    shared.blocks.is_freed(place) && shared.places.copy_at(place).is_none()
+}
+
 impl Word {
     /// A word with its first value.
     #[track_caller]
@@ -119,9 +125,9 @@ impl Word {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
-            Some(seen) => (seen, !seen.outside && shared.blocks.is_freed(place)),
+            Some(seen) => (seen, !seen.outside && is_freed(shared, place)),
             None => {
-                let freed = shared.blocks.is_freed(place);
+                let freed = is_freed(shared, place);
                 if let Some((number, seen)) = shared.meet_again(place, remembered) {
                     self.remembered.store(number, Ordering::Relaxed);
                     return (seen, false);

@@ -6,6 +6,7 @@
 //!
 //! - in a block of memory that a thread of the model has allocated: by the block (`blocks.rs`) and the offset;
 //! - on the stack of a thread of the model: by the thread and how deep it lies there;
+//! - in this run's copy of what a `static` contains (`content.rs`): by where it would be in the original, which no run touches;
 //! - elsewhere (a `static`, or something that the model's closure has captured): by its address, since it does not move.
 //!
 //! An object that is made in the place of another one, in the same execution, is of the next *generation*. That is
@@ -28,8 +29,20 @@ pub(crate) enum Place {
     Heap { block: BlockId, offset: usize },
     /// On a thread's stack.
     Stack { thread: ThreadId, depth: usize },
+    /// In a copy of what is outside.
+    Copy { original: usize },
     /// Elsewhere.
     Outside { address: usize },
+}
+
+/// A copy of what is outside, in this run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copied {
+    /// Where it is, and how large.
+    pub at: usize,
+    pub size: usize,
+    /// Where the original is.
+    pub original: usize,
 }
 
 /// An object that a thread has met for the first time in this run; the engine's memory has to hear of it.
@@ -40,6 +53,8 @@ pub(crate) struct Met {
     pub init: u64,
     /// Whose object it is, which one of his, and when it was made.
     pub owner: Option<(ThreadId, u32, u32)>,
+    /// Whether it lies in memory that is not this run's.
+    pub outside: bool,
 }
 
 /// What is known of a place.
@@ -58,6 +73,8 @@ pub(crate) struct Places {
     run: u64,
     /// The stacks of this run's threads.
     stacks: Vec<(usize, usize)>,
+    /// This run's copies of what is outside, in order.
+    copies: Vec<Copied>,
     /// Addresses of objects that belong to threads, by (thread, number), and of those that were counted by `made`.
     addresses: Vec<Vec<Addr>>,
     made: Vec<Vec<u32>>,
@@ -115,6 +132,7 @@ impl Places {
             known: FxHashMap::default(),
             run: 1,
             stacks: Vec::new(),
+            copies: Vec::new(),
             addresses: Vec::new(),
             made: Vec::new(),
             sizes: Vec::new(),
@@ -146,6 +164,7 @@ impl Places {
     pub fn new_run(&mut self) {
         self.run += 1;
         self.stacks.clear();
+        self.copies.clear();
         self.whole.clear();
         self.trail.clear();
         self.notes_trail = false;
@@ -226,8 +245,31 @@ impl Places {
         self.stacks.get(thread.index()).map(|&(_, base)| base - depth)
     }
 
+    /// There is a copy of what is outside, until the run ends.
+    pub fn copied(&mut self, copy: Copied) {
+        let n = self.copies.partition_point(|other| other.at < copy.at);
+        self.copies.insert(n, copy);
+    }
+
+    /// The copy that an address is in.
+    #[inline]
+    pub fn copy_at(&self, at: usize) -> Option<&Copied> {
+        let n = self.copies.partition_point(|copy| copy.at <= at);
+        self.copies[..n].last().filter(|copy| at - copy.at < copy.size)
+    }
+
+    /// From the lowest to the highest address of all copies.
+    pub fn copy_bounds(&self) -> Range<usize> {
+        let start = self.copies.first().map_or(0, |copy| copy.at);
+        start..self.copies.last().map_or(0, |copy| copy.at + copy.size)
+    }
+
     /// The place of what is at an address.
     pub fn place(&self, at: usize, blocks: &Blocks) -> (Place, u32) {
+        // First, since what points to the end of a block counts as part of it, and a copy may start there.
+        if let Some(copy) = self.copy_at(at) {
+            return (Place::Copy { original: copy.original + (at - copy.at) }, 0);
+        }
         if let Some(block) = blocks.find(at) {
             return (Place::Heap { block: block.id, offset: at - block.at }, block.made);
         }
@@ -257,17 +299,19 @@ impl Places {
             let within = ROOM * (from / SPACING) as u64;
             if within < LARGEST {
                 let addr = Addr(base.0 + within + offset(size));
-                return Met { addr, size, init, owner: Some((block.thread, number, made)) };
+                return Met { addr, size, init, owner: Some((block.thread, number, made)), outside: false };
             }
         }
         let owner = match place {
             Place::Heap { block, .. } => Some(block.thread),
             Place::Stack { thread, .. } => Some(thread),
-            Place::Outside { .. } => None,
+            // What they are part of was there before all threads.
+            Place::Copy { .. } | Place::Outside { .. } => None,
         };
         let (base, number) = slot.unwrap_or_else(|| self.slot(place, generation, owner, ROOM));
         let owner = owner.map(|thread| (thread, number, made));
-        Met { addr: Addr(base.0 + offset(size)), size, init, owner }
+        let outside = matches!(place, Place::Outside { .. });
+        Met { addr: Addr(base.0 + offset(size)), size, init, owner, outside }
     }
 
     /// The addresses of what was met last in this run at a place outside of the model, if anything was.
@@ -303,7 +347,8 @@ impl Places {
         }
         let number = self.made[thread.index()][n as usize];
         let base = self.addresses[thread.index()][number as usize];
-        Met { addr: Addr(base.0 + offset(size)), size, init, owner: Some((thread, number, now)) }
+        let owner = Some((thread, number, now));
+        Met { addr: Addr(base.0 + offset(size)), size, init, owner, outside: false }
     }
 
     /// A thread has allocated a block that is one object from now on, with all that will be made in it.
@@ -314,7 +359,8 @@ impl Places {
         let size = (ROOM * (block.id.size / SPACING + 1) as u64).min(LARGEST);
         let (base, number) = self.slot(place, 0, owner, size);
         self.whole.insert(at, (base, number));
-        Some(Met { addr: base, size: 8, init: 0, owner: Some((block.id.thread, number, block.made)) })
+        let owner = Some((block.id.thread, number, block.made));
+        Some(Met { addr: base, size: 8, init: 0, owner, outside: false })
     }
 
     /// Tells the engine's memory of an object.
@@ -339,7 +385,10 @@ impl Places {
 
     fn new_slot(&mut self, owner: Option<ThreadId>, size: u64) -> (Addr, u32) {
         let Some(thread) = owner else {
-            assert!(self.outside < OUTSIDE, "a model uses at most {OUTSIDE} objects that were made outside of it");
+            assert!(
+                self.outside < OUTSIDE,
+                "a model uses at most {OUTSIDE} objects that are in statics or were made outside of it"
+            );
             self.outside += 1;
             return (Addr(self.block.0 + ROOM * (self.outside - 1)), 0);
         };
@@ -413,6 +462,20 @@ mod tests {
         places.stack(thread, 0x5000, 0x6000);
         assert_eq!(places.meet(0x5f00, 4, 0, &blocks).addr, first.addr);
         assert_eq!(places.place(0x1f00, &blocks).0, Place::Outside { address: 0x1f00 });
+    }
+
+    #[test]
+    fn what_is_in_a_copy_is_known_by_where_it_is_in_the_original() {
+        let (mut places, blocks) = (Places::new(), Blocks::default());
+        places.copied(Copied { at: 0x5000, size: 64, original: 0x100 });
+        places.copied(Copied { at: 0x4000, size: 64, original: 0x200 });
+        let first = places.meet(0x5020, 8, 0, &blocks);
+        assert!(!first.outside && places.meet(0x5040, 8, 0, &blocks).outside, "a copy has an end");
+        places.new_run();
+        places.copied(Copied { at: 0x4000, size: 64, original: 0x100 });
+        assert_ne!(places.meet(0x5020, 8, 0, &blocks).addr, first.addr);
+        assert_eq!(places.meet(0x4020, 8, 0, &blocks).addr, first.addr);
+        assert_ne!(places.meet(0x120, 8, 0, &blocks).addr, first.addr, "the original is something else");
     }
 
     #[test]

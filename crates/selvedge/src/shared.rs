@@ -192,7 +192,8 @@ pub(crate) struct Shared {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Seen {
     pub addr: Addr,
-    /// Whether it lies in memory that is not this run's: in a `static`, or in what the model's closure has captured.
+    /// Whether it lies in memory that is not this run's: in a `static`, or in what the model's closure has captured. What
+    /// is in this run's copy of that does not.
     pub outside: bool,
 }
 
@@ -340,7 +341,7 @@ impl Shared {
     fn remembered(&mut self, met: Met, what: &'static str, at: At) -> u64 {
         let number = self.numbers.len() as u64;
         assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
-        let seen = Seen { addr: met.addr, outside: met.owner.is_none() };
+        let seen = Seen { addr: met.addr, outside: met.outside };
         self.numbers.push(Numbered { seen, init: met.init });
         self.met.push(met);
         self.origins.insert(met.addr, (what, at));

@@ -1,12 +1,12 @@
 //! Virtual addresses: pointers as the engine sees them.
 //!
 //! Values that threads pass to each other have to be the same in every run of a model, and addresses are not. A pointer
-//! into a block that a thread of the model has allocated, or to a thread's stack, becomes a virtual address when it is
-//! stored into an atomic, and is turned back when it is loaded. Virtual addresses of a block are in order and aligned as
-//! the block is, so that what programs do with the low bits of pointers works as usual; the 16 highest bits are left
-//! alone. Other values, pointers to statics among them, stay as they are.
+//! into a block that a thread of the model has allocated, to a thread's stack, or into a run's copy of what a static contains
+//! (`content.rs`), becomes a virtual address when it is stored into an atomic, and is turned back when it is loaded. Virtual
+//! addresses of a block are in order and aligned as the block is, so that what programs do with the low bits of pointers works
+//! as usual; the 16 highest bits are left alone. Other values, pointers to statics among them, stay as they are.
 
-use crate::blocks::{Block, BlockId, Blocks};
+use crate::blocks::{BlockId, Blocks};
 use crate::places::Places;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -32,13 +32,21 @@ pub(crate) fn may_be_virtual(value: u64) -> bool {
     (HEAP..END).contains(&(value & ADDRESS))
 }
 
-/// The virtual addresses of blocks, in all runs.
+/// What pointers point into.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Target {
+    Block(BlockId),
+    /// By the address of the original, which may be that of the static as well.
+    Copy(usize),
+}
+
+/// The virtual addresses of blocks and copies, in all runs.
 #[derive(Default)]
 pub(crate) struct VirtualAddresses {
-    bases: FxHashMap<BlockId, u32>,
-    /// The first virtual address and the size of every block, in order.
+    bases: FxHashMap<Target, u32>,
+    /// The first virtual address and the size of every block and copy, in order.
     ranges: Vec<(u64, usize)>,
-    /// Where the blocks are in this run; 0 if they are not.
+    /// Where they are in this run; 0 if they are not.
     now: Vec<usize>,
 }
 
@@ -62,8 +70,11 @@ impl VirtualAddresses {
             return value;
         }
         let tag = value & !ADDRESS;
+        if let Some(copy) = places.copy_at(at) {
+            return tag | (self.base(Target::Copy(copy.original), copy.at, copy.size) + (at - copy.at) as u64);
+        }
         if let Some(block) = blocks.find(at) {
-            return tag | (self.base(block) + (at - block.at) as u64);
+            return tag | (self.base(Target::Block(block.id), block.at, block.id.size) + (at - block.at) as u64);
         }
         match places.on_stack(at) {
             Some((thread, depth)) => tag | (STACKS + (thread.index() as u64 + 1) * STACK - depth as u64),
@@ -71,21 +82,22 @@ impl VirtualAddresses {
         }
     }
 
-    /// The addresses of the blocks to which pointers were stored into atomics in this run.
+    /// The addresses of the blocks and copies to which pointers were stored into atomics in this run.
     pub fn handed_over(&self) -> impl Iterator<Item = u64> {
         self.now.iter().filter(|&&at| at != 0).map(|&at| at as u64)
     }
 
-    fn base(&mut self, block: &Block) -> u64 {
+    /// The first virtual address of what is at an address in this run.
+    fn base(&mut self, target: Target, at: usize, size: usize) -> u64 {
         let next = self.ranges.len() as u32;
-        let id = *self.bases.entry(block.id).or_insert(next) as usize;
+        let id = *self.bases.entry(target).or_insert(next) as usize;
         if id == self.ranges.len() {
             let end = self.ranges.last().map_or(HEAP, |&(base, size)| base + size as u64 + 1);
             // Blocks of a page or more are rarely aligned to more than that.
-            self.ranges.push((end.next_multiple_of(4096), block.id.size));
+            self.ranges.push((end.next_multiple_of(4096), size));
             self.now.push(0);
         }
-        self.now[id] = block.at;
+        self.now[id] = at;
         self.ranges[id].0
     }
 
@@ -115,6 +127,7 @@ impl VirtualAddresses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::places::Copied;
 
     #[test]
     fn a_pointer_to_a_stack_goes_there_and_back() {
@@ -128,6 +141,20 @@ mod tests {
         places.new_run();
         places.stack(thread, 0x7e00_0000_0000, 0x7e00_0010_0000);
         assert_eq!(virtuals.real_of(seen, &places), 0x0001_7e00_000f_fff8);
+    }
+
+    #[test]
+    fn a_pointer_to_what_is_in_a_static_goes_there_and_back() {
+        let (mut places, blocks, mut virtuals) = (Places::new(), Blocks::default(), VirtualAddresses::default());
+        let copy = Copied { at: 0x7f00_0000_0000, size: 64, original: 0x5555_0000_0000 };
+        places.copied(copy);
+        let seen = virtuals.virtual_of(0x7f00_0000_0021, &blocks, &places);
+        assert_eq!(virtuals.real_of(seen, &places), 0x7f00_0000_0021);
+        places.new_run();
+        virtuals.new_run();
+        places.copied(Copied { at: 0x7e00_0000_0000, ..copy });
+        assert_eq!(virtuals.virtual_of(0x7e00_0000_0021, &blocks, &places), seen);
+        assert_eq!(virtuals.real_of(seen, &places), 0x7e00_0000_0021);
     }
 
     #[test]

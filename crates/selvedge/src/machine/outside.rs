@@ -181,6 +181,7 @@ impl Outside {
         let is_inside = known.closure.contains(word)
             || known.stacks.contains(word) && shared.places.on_stack(at).is_some()
             || known.blocks.contains(word) && shared.blocks.find(at).is_some()
+            || known.copies.contains(word) && shared.places.copy_at(at).is_some()
             || known.rest.iter().any(|span| span.contains(word))
             || may_be_virtual(word)
             || shared.recognise(word).is_some()
@@ -257,6 +258,8 @@ struct Known {
     closure: Span,
     /// Where blocks of the model may be.
     blocks: Span,
+    /// Where copies of what is in statics may be: they are put back, too.
+    copies: Span,
     /// What the library works with.
     rest: [Span; 4],
 }
@@ -274,6 +277,7 @@ impl Known {
             // With the counts before it. It may be empty, and is pointed to all the same.
             closure: (closure - BEFORE..closure + captured.max(1)).into(),
             blocks: shared.blocks.bounds().into(),
+            copies: shared.places.copy_bounds().into(),
             rest: [
                 (own.engine.start..own.engine.end + CALLERS).into(),
                 own.coroutines.into(),

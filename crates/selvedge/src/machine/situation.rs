@@ -57,9 +57,10 @@ impl Span {
 /// What can be come to from words that have been seen.
 struct Search<'a> {
     shared: &'a Shared,
-    /// Where there are blocks and stacks.
+    /// Where there are blocks, stacks, and copies of what is in statics.
     blocks: Span,
     stacks: Span,
+    copies: Span,
     /// The stack of the thread itself.
     own: Span,
     /// The block that was last come to: it is pointed to more than once.
@@ -75,8 +76,9 @@ impl<'a> Search<'a> {
     /// One that starts with what was found before.
     fn new(shared: &'a Shared, own: Range<usize>, found: Vec<bool>, threads: Vec<bool>) -> Search<'a> {
         let (blocks, stacks) = (shared.blocks.bounds().into(), shared.places.stack_bounds().into());
+        let copies = shared.places.copy_bounds().into();
         let (own, open, open_threads) = (own.into(), Vec::new(), Vec::new());
-        Search { shared, blocks, stacks, own, last: 0, found, threads, open, open_threads }
+        Search { shared, blocks, stacks, copies, own, last: 0, found, threads, open, open_threads }
     }
 
     /// Sees a word, and adds what it is known as.
@@ -93,7 +95,11 @@ impl<'a> Search<'a> {
     #[inline]
     fn may_lead(&self, word: u64) -> bool {
         let at = word & ADDRESS;
-        self.blocks.contains(at) || self.stacks.contains(at) || at != word || word == self.shared.run
+        self.blocks.contains(at)
+            || self.stacks.contains(at)
+            || self.copies.contains(at)
+            || at != word
+            || word == self.shared.run
     }
 
     /// The number of the block that an address points into.
@@ -131,8 +137,8 @@ impl<'a> Search<'a> {
                 return hasher.write_usize(depth);
             }
         }
-        // What else has another name in every run is a number of the run.
-        let is_plain = !tagged && word != self.shared.run;
+        // What else has another name in every run is a number of the run, or points to what is in a static.
+        let is_plain = !tagged && word != self.shared.run && !self.copies.contains(at);
         hasher.write_u64(if is_plain { word } else { self.shared.known_as(word) });
     }
 
