@@ -121,7 +121,7 @@ impl Looks {
             Op::Choose { .. } | Op::Free { .. } => {}
             Op::Access(Access { purpose: Purpose::Lock | Purpose::Unlock, .. }) => {}
             Op::Access(access) if is_aside(access.addr) => {}
-            Op::Access(access @ Access { until: None, .. }) => {
+            Op::Access(access) if access.written(outcome).is_some() => {
                 let last = truncate(access.written(outcome).unwrap_or_default(), access.size);
                 let known = self.written.get(&access.addr).copied();
                 let found = if access.reads() { Some(outcome) } else { known.map(|known| known.last) };
