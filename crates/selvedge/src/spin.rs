@@ -76,10 +76,11 @@
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
 //! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
-use crate::endless::Looks;
+use crate::endless::{Looks, Phase, Told};
 use crate::restored::{Changes, TOO_MUCH, Unrestored};
 use crate::runtime::At;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, truncate};
+use crate::script::Step;
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, ThreadId, truncate};
 
 /// More states are not kept.
 const MOST: usize = 64;
@@ -128,6 +129,8 @@ pub(crate) struct Spin {
     iterations: u32,
     /// How many it has made since it last did anything but look.
     looks: Looks,
+    /// What it has told others.
+    told: Told,
 }
 
 /// A state in which a thread was.
@@ -212,10 +215,16 @@ impl Spin {
         self.iterations == PATIENCE
     }
 
-    /// It is there: how often it has come to this place since it last did anything but look, if that matters. `is_endless`
+    /// It is there: whether it matters how often it has come to this place since it last did anything but look. `is_endless`
     /// tells whether some loops were found to have no end.
-    pub fn looks(&mut self, at: At, is_endless: bool) -> u32 {
-        if is_endless || self.iterations >= SOME { self.looks.comes_round(at) } else { 0 }
+    pub fn may_only_look(&self, is_endless: bool) -> bool {
+        is_endless || self.iterations >= SOME
+    }
+
+    /// How often that was, and what it is about, now that these steps have been made.
+    pub fn looks(&mut self, thread: ThreadId, at: At, steps: &[Step], is_aside: impl Fn(Addr) -> bool) -> (u32, Phase) {
+        let phase = self.told.phase(thread, steps, is_aside);
+        (self.looks.comes_round(at, phase), phase)
     }
 
     /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take, and `keeps` whether writes
