@@ -27,6 +27,7 @@ mod surroundings;
 mod trial;
 
 use crate::coroutine::{Came, Pool, Strand};
+use crate::endless::Phase;
 use crate::number::Number;
 use crate::places;
 use crate::runtime::{self, At, Pending, Yielded, violation};
@@ -81,11 +82,22 @@ struct Slot {
 impl Slot {
     /// The thread, which may be in a cycle, performs an operation.
     fn performed(&mut self, op: &Op, outcome: Outcome) {
-        self.spin.looked(op, outcome, |addr| is_tried(addr) || counts_references(addr));
+        self.spin.looked(op, outcome, is_aside);
         self.spin.performed(op, outcome, is_tried, runtime::shared(|shared| shared.waits.write));
         if !self.spin.may_come_back() {
             self.churn.forget();
         }
+    }
+
+    /// It is at the end of an iteration: how often it has come there and only looked, and what it is about. If the run is a new
+    /// one, these steps have been made.
+    fn looks(&mut self, thread: ThreadId, at: At, made: &[Step]) -> (u32, Phase) {
+        // Not while they are shared: whether a word is aside is asked there.
+        let script = runtime::shared(|shared| std::mem::take(&mut shared.script));
+        let steps = if script.end > 0 { &script.steps[..script.next] } else { made };
+        let looks = self.spin.looks(thread, at, steps, is_aside);
+        runtime::shared(|shared| shared.script = script);
+        looks
     }
 
     /// It has come to the next one, and all else was like this before.
@@ -340,9 +352,12 @@ impl RustMachine {
             let is_endless = runtime::shared(|shared| !shared.endless.is_empty());
             let writes = slot.spin.comes_round()
                 && runtime::shared(|shared| shared.finds(Waits { write: true, ..Waits::default() }));
-            let looks = slot.spin.looks(here, is_endless);
+            let (looks, phase) = match slot.spin.may_only_look(is_endless) {
+                true => slot.looks(thread, here, self.steps.get(..self.made).unwrap_or_default()),
+                false => (0, Phase::default()),
+            };
             let only_looks =
-                runtime::shared(|shared| shared.endless.is_often(looks) && shared.endless.mark(thread, here));
+                runtime::shared(|shared| shared.endless.is_often(looks) && shared.endless.mark(thread, here, phase));
             // All at once: each lets everything start again.
             if runtime::shared(|shared| shared.must_clear(size)) || new || writes || only_looks {
                 runtime::shared(|shared| shared.restart = true);
@@ -354,7 +369,7 @@ impl RustMachine {
             if allocate {
                 state = slot.churn.state(&state);
             }
-            let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here));
+            let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
             let cycle = slot.spin.comes_back(state, is_tried, add).or(is_cut_off.then_some(Cycle::Endless));
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
@@ -486,6 +501,11 @@ fn is_tried(addr: Addr) -> bool {
 /// Whether a word is a count of references.
 fn counts_references(addr: Addr) -> bool {
     runtime::shared(|shared| shared.origins.get(&addr).is_some_and(|(what, _)| *what == "Arc"))
+}
+
+/// Whether it makes no difference to a loop that a word is written.
+fn is_aside(addr: Addr) -> bool {
+    is_tried(addr) || counts_references(addr)
 }
 
 /// A thread, and the others.

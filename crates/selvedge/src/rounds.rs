@@ -133,11 +133,15 @@ fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
 /// What an operation adds to something.
 fn adds(op: &Op, outcome: Outcome) -> Option<(Addr, u64)> {
     match op {
-        Op::Access(access @ Access { until: None, kind: AccessKind::Rmw { op: RmwOp::Add | RmwOp::Sub, .. }, .. }) => {
+        Op::Access(access) if access.confirms || is_addition(access) => {
             Some((access.addr, access.written(outcome)?.wrapping_sub(outcome)))
         }
         _ => None,
     }
+}
+
+fn is_addition(access: &Access) -> bool {
+    access.until.is_none() && matches!(access.kind, AccessKind::Rmw { op: RmwOp::Add | RmwOp::Sub, .. })
 }
 
 /// The object of an operation that a loop could wait with.

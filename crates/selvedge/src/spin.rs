@@ -32,6 +32,12 @@
 //! again. A cycle with such locks is made [`ROUNDS`] times, and then the thread is cut off: the verdict says that. So it does
 //! of no other cycle.
 //!
+//! A cycle may also have exchanges in it that confirm a load (`retry.rs`, `update.rs`), and have taken place. Each stands for one
+//! that was tried until it succeeded, and is one like any other: its condition says what it has found, and nothing of what comes
+//! after it. So if it leaves the value that it finds, it is taken away as above. G - I is then explored whether or not it has
+//! attempts that fail: to take one of those away makes an execution shorter too, so that by induction on the number of events
+//! executions with neither suffice.
+//!
 //! A cycle may also write, and leave things as they were: a flag that is set and reset, say, which keeps others out. Others may
 //! notice that, any number of times. But nothing makes the thread go round for ever unless all others stand still; and if it
 //! has done the same [`ROUNDS`] times, written the same and found the same, it is cut off, and the verdict says that; unless
@@ -40,6 +46,10 @@
 //! enough that it adds the same: what it finds is up to others who count there too. If it does not take away what it has added,
 //! it counts its iterations. That may be what ends it, so it is left to do so for long; then it is cut off too, and it is no
 //! livelock, since nobody knows what comes of a larger number.
+//!
+//! Such a cycle may wait for what it has done itself: a thread that unparks itself before it parks, a future that wakes its own
+//! task. If it is somebody else who does what it waits for, then it does not go round by itself, however often it has done the
+//! same; it is not cut off for that. The same goes for what an exchange that confirms a load has to find.
 //!
 //! A cycle that begins and ends with a lock held, and gives it back in between, is no pure one, wherever in the loop it is looked
 //! for: the thread would be cut off with the lock, which others could have had. It is made [`ROUNDS`] times as well.
@@ -66,10 +76,11 @@
 //! All of these are kept from one execution to the next, so a model must not depend on them anyway; if a loop does, it has
 //! to be written without `spin_loop`. Nor is anything seen on the heap where `alloc::Tracking` is not installed.
 
-use crate::endless::Looks;
+use crate::endless::{Looks, Phase, Told};
 use crate::restored::{Changes, TOO_MUCH, Unrestored};
 use crate::runtime::At;
-use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, truncate};
+use crate::script::Step;
+use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, ThreadId, truncate};
 
 /// More states are not kept.
 const MOST: usize = 64;
@@ -118,6 +129,8 @@ pub(crate) struct Spin {
     iterations: u32,
     /// How many it has made since it last did anything but look.
     looks: Looks,
+    /// What it has told others.
+    told: Told,
 }
 
 /// A state in which a thread was.
@@ -139,11 +152,12 @@ enum Done {
     Chose,
     Took(Addr),
     GaveBack(Addr),
-    /// A write, with what was found there, if it has read that.
+    /// A write, with what was found there, if it has read that, and whether it took place only since that was there.
     Wrote {
         addr: Addr,
         found: Option<Outcome>,
         new: u64,
+        waited: bool,
     },
 }
 
@@ -151,7 +165,7 @@ impl Done {
     /// What is added to something that was read.
     fn adds(&self) -> Option<(Addr, u64)> {
         match *self {
-            Done::Wrote { addr, found: Some(found), new } => Some((addr, new.wrapping_sub(found))),
+            Done::Wrote { addr, found: Some(found), new, .. } => Some((addr, new.wrapping_sub(found))),
             _ => None,
         }
     }
@@ -201,10 +215,16 @@ impl Spin {
         self.iterations == PATIENCE
     }
 
-    /// It is there: how often it has come to this place since it last did anything but look, if that matters. `is_endless`
+    /// It is there: whether it matters how often it has come to this place since it last did anything but look. `is_endless`
     /// tells whether some loops were found to have no end.
-    pub fn looks(&mut self, at: At, is_endless: bool) -> u32 {
-        if is_endless || self.iterations >= SOME { self.looks.comes_round(at) } else { 0 }
+    pub fn may_only_look(&self, is_endless: bool) -> bool {
+        is_endless || self.iterations >= SOME
+    }
+
+    /// How often that was, and what it is about, now that these steps have been made.
+    pub fn looks(&mut self, thread: ThreadId, at: At, steps: &[Step], is_aside: impl Fn(Addr) -> bool) -> (u32, Phase) {
+        let phase = self.told.phase(thread, steps, is_aside);
+        (self.looks.comes_round(at, phase), phase)
     }
 
     /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take, and `keeps` whether writes
@@ -221,10 +241,16 @@ impl Spin {
             Op::Access(Access { purpose: Purpose::Unlock, addr, .. }) => Done::GaveBack(*addr),
             op if is_quiet(op, outcome) => return,
             Op::Access(access) if is_tried(access.addr) => Done::Took(access.addr),
-            Op::Access(access @ Access { until: None, .. }) if keeps => {
-                let new = truncate(access.written(outcome).unwrap_or_default(), access.size);
-                Done::Wrote { addr: access.addr, found: access.reads().then_some(outcome), new }
-            }
+            Op::Access(access) if keeps => match access.written(outcome) {
+                Some(new) => Done::Wrote {
+                    addr: access.addr,
+                    found: access.reads().then_some(outcome),
+                    new: truncate(new, access.size),
+                    waited: access.until.is_some(),
+                },
+                // It has waited for what somebody else has done.
+                None => return self.changed(),
+            },
             _ => return self.changed(),
         };
         if self.done.len() == MOST_DONE {
@@ -289,7 +315,7 @@ impl Spin {
         let cycle = &self.done[visit.done..];
         if cycle.iter().any(|done| matches!(done, Done::Wrote { .. })) {
             let before = &self.done[visit.before..visit.done];
-            let again = gives_back_what_it_takes(cycle) && are_alike(before, cycle);
+            let again = gives_back_what_it_takes(cycle) && are_alike(before, cycle) && !needs_others(before, cycle);
             let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
             let repeats = Cycle::Repeats((before == cycle).then_some(iteration));
             let (most, cycle) = match (before == cycle || takes_away_what_it_adds(cycle), adds) {
@@ -329,11 +355,25 @@ fn are_alike(one: &[Done], other: &[Done]) -> bool {
 
 /// Whether what is added is taken away again, as in the counts of references.
 fn takes_away_what_it_adds(cycle: &[Done]) -> bool {
-    let sum = |addr: Addr| {
-        let added = cycle.iter().filter_map(Done::adds).filter(|(other, _)| *other == addr);
-        added.fold(0u64, |sum, (_, added)| sum.wrapping_add(added))
-    };
-    cycle.iter().filter_map(Done::adds).all(|(addr, _)| sum(addr) == 0)
+    cycle.iter().filter_map(Done::adds).all(|(addr, _)| added(cycle, addr) == 0)
+}
+
+/// What is added to a word, in all.
+fn added(cycle: &[Done], addr: Addr) -> u64 {
+    let added = cycle.iter().filter_map(Done::adds).filter(|(other, _)| *other == addr);
+    added.fold(0u64, |sum, (_, added)| sum.wrapping_add(added))
+}
+
+/// Whether the thread has waited for something that it neither puts there itself nor leaves there: it does not come round
+/// again unless others do something each time.
+fn needs_others(before: &[Done], cycle: &[Done]) -> bool {
+    cycle.iter().any(|done| match *done {
+        Done::Wrote { addr, found: Some(found), waited: true, .. } => {
+            let puts = |done: &Done| matches!(*done, Done::Wrote { addr: to, new, .. } if (to, new) == (addr, found));
+            !before.iter().chain(cycle).any(puts) && added(cycle, addr) != 0
+        }
+        _ => false,
+    })
 }
 
 /// Whether every lock is taken before it is given back, and is given back.
@@ -364,7 +404,8 @@ fn holds_what_it_held(cycle: &[Done]) -> bool {
 /// Whether an operation leaves everything as it was.
 pub(crate) fn is_quiet(op: &Op, outcome: Outcome) -> bool {
     match op {
-        Op::Access(access @ Access { until: None, .. }) => {
+        // An exchange that confirms a load (`retry.rs`, `update.rs`) is one like any other if it takes place.
+        Op::Access(access) if access.until.is_none() || access.confirms => {
             access.written(outcome).is_none_or(|new| access.reads() && truncate(new, access.size) == outcome)
         }
         // Who comes late to what happens once (`once.rs`) only reads that it was done.

@@ -420,3 +420,113 @@ fn what_the_second_pass_finds_is_not_lost_if_the_first_comes_to_no_end() {
     assert_eq!(stats.complete, 0);
     assert!(stats.failure.is_some_and(|why| why.contains("it has failed for no reason")));
 }
+
+/// A thread looks for a while, asks for help, and goes on looking (and counting): how many looks it has made.
+fn looks_of_who_asks(way: (Engine, bool), after: usize) -> (BTreeSet<usize>, Stats) {
+    let noted = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let inner = std::sync::Arc::clone(&noted);
+    let stats = explore(way, move || {
+        let shared = Arc::new(Shared::default());
+        let other = Arc::clone(&shared);
+        let helper = thread::spawn(move || {
+            while other.count.load(Acquire) == 0 {
+                hint::spin_loop();
+            }
+            other.ready.store(true, Release);
+        });
+        let mut looks = 0;
+        while !shared.ready.load(Acquire) {
+            looks += 1;
+            if looks == after {
+                shared.count.store(1, Release);
+            }
+            hint::spin_loop();
+        }
+        helper.join().unwrap();
+        if !selvedge::model::is_tried_out() {
+            inner.lock().unwrap().insert(looks);
+        }
+    });
+    let noted = noted.lock().unwrap().clone();
+    (noted, stats)
+}
+
+#[test]
+fn what_a_thread_does_before_it_asks_for_help_is_not_cut_off() {
+    for way in WAYS {
+        for after in [1, 3, 4, 5, 20, 200] {
+            let (noted, stats) = looks_of_who_asks(way, after);
+            assert_eq!(stats.failure, None, "{way:?}, {after}");
+            assert!(noted.first() == Some(&after) && noted.contains(&(after + 2)), "{way:?}, {after}: {noted:?}");
+            assert!(noted.len() <= 6, "{way:?}, {after}: {noted:?}");
+            assert_eq!(stats.not_covered.len(), 1);
+            assert!(stats.not_covered[0].contains(CHANGES), "{:?}", stats.not_covered);
+        }
+    }
+}
+
+#[test]
+fn another_loop_of_the_same_thread_through_the_same_function_is_not_cut_off() {
+    fn snooze() {
+        hint::spin_loop();
+    }
+    for way in WAYS {
+        let stats = explore(way, || {
+            let shared = Arc::new(Shared::default());
+            let other = Arc::clone(&shared);
+            let helper = thread::spawn(move || {
+                while other.count.load(Acquire) == 0 {
+                    hint::spin_loop();
+                }
+                other.ready.store(true, Release);
+            });
+            // It waits for a while, and has nothing to say when it gives up.
+            for _ in 0..20 {
+                if shared.ready.load(Acquire) {
+                    break;
+                }
+                snooze();
+            }
+            shared.count.store(1, Release);
+            let mut looks = 0usize;
+            while !shared.ready.load(Acquire) {
+                looks += 1;
+                black_box(&mut looks);
+                snooze();
+            }
+            helper.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
+        assert!(stats.complete > 0, "{way:?}");
+    }
+}
+
+/// The same if it tells others nothing in between.
+#[test]
+fn a_loop_that_gives_up_is_not_cut_off_for_another_one_that_does_not() {
+    fn snooze() {
+        hint::spin_loop();
+    }
+    for way in WAYS {
+        let stats = explore(way, || {
+            let shared = Arc::new(Shared::default());
+            let other = Arc::clone(&shared);
+            let handle = thread::spawn(move || other.ready.store(true, Release));
+            for _ in 0..20 {
+                if shared.count.load(Acquire) == 1 {
+                    break;
+                }
+                snooze();
+            }
+            let mut looks = 0usize;
+            while !shared.ready.load(Acquire) {
+                looks += 1;
+                black_box(&mut looks);
+                snooze();
+            }
+            handle.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
+        assert!((1..=8).contains(&stats.complete), "{way:?}: {}", stats.complete);
+    }
+}
