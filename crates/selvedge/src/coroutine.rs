@@ -359,6 +359,13 @@ impl Pool {
         self.clears = self.clears.max(size);
     }
 
+    /// Where it is noted which thread runs, with the counts of references before that. Who goes on may be left with a pointer to it
+    /// in a register.
+    pub fn beat(&self) -> Range<usize> {
+        let start = Arc::as_ptr(&self.beat).addr();
+        start - 2 * size_of::<usize>()..start + size_of::<watch::Beat>()
+    }
+
     /// The part of the stack of the engine's own thread in which threads are resumed, if it starts here.
     pub fn engine(&self, top: usize) -> Range<usize> {
         self.engine.saturating_sub(RESUMED)..top

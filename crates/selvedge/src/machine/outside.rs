@@ -244,8 +244,9 @@ pub(super) struct Own<'a> {
     /// The stack of the thread, and that of the engine.
     pub stack: Range<usize>,
     pub engine: Range<usize>,
-    /// Where the machine has its coroutines.
+    /// Where the machine has its coroutines, and notes which of them runs.
     pub coroutines: Range<usize>,
+    pub beat: Range<usize>,
 }
 
 /// Where words point to, most often first.
@@ -261,7 +262,7 @@ struct Known {
     /// Where copies of what is in statics may be: they are put back, too.
     copies: Span,
     /// What the library works with.
-    rest: [Span; 4],
+    rest: [Span; 5],
 }
 
 impl Known {
@@ -281,6 +282,7 @@ impl Known {
             rest: [
                 (own.engine.start..own.engine.end + CALLERS).into(),
                 own.coroutines.into(),
+                own.beat.into(),
                 (start..start + size_of::<Shared>()).into(),
                 (variables.saturating_sub(VARIABLES)..variables + VARIABLES).into(),
             ],

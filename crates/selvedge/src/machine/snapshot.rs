@@ -86,6 +86,7 @@ impl RustMachine {
             stack: slot.strand.stack().0..slot.strand.stack().1,
             engine: self.pool.engine(runtime::shared(|shared| shared.top)),
             coroutines: coroutines.start.addr()..coroutines.end.addr(),
+            beat: self.pool.beat(),
         };
         runtime::shared(|shared| {
             shared.save(thread, &mut snapshot.shared, before.map(|before| &before.shared));
