@@ -514,7 +514,8 @@ fn is_access_to(op: &Op, addr: Addr) -> bool {
     matches!(op, Op::Access(access) if access.addr == addr)
 }
 
-fn is_load(op: &Op) -> bool {
+/// Whether an operation is a load.
+pub(crate) fn is_load(op: &Op) -> bool {
     matches!(op, Op::Access(Access { kind: AccessKind::Load, .. }))
 }
 

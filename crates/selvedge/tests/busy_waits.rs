@@ -1,27 +1,20 @@
 //! Loops that wait for others, and in each iteration make an exchange, update something, or wait for what they have done
 //! themselves (`spin.rs`).
 
+#[path = "support/ways.rs"]
+mod ways;
+
 use selvedge::future::block_on;
-use selvedge::model::{Builder, Engine, MemoryModel, Stats, is_tried_out};
+use selvedge::model::{Stats, is_tried_out};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use selvedge::sync::{Arc, Notify};
 use selvedge::{hint, thread};
 use std::collections::BTreeSet;
 use std::task::Poll::{Pending, Ready};
+use ways::{WAYS, Way, explore};
 
 const REPEATS: &str = "writes the same each time";
-
-const WAYS: [(Engine, bool); 3] = [(Engine::Graph, false), (Engine::Graph, true), (Engine::Trace, false)];
-
-fn explore((engine, one_by_one): (Engine, bool), f: impl Fn() + Send + Sync + 'static) -> Stats {
-    let mut builder = Builder::new();
-    (builder.engine, builder.attempts_one_by_one) = (engine, one_by_one);
-    if engine == Engine::Trace {
-        builder.memory_model = MemoryModel::Sc;
-    }
-    builder.explore(f)
-}
 
 /// What a model has, in which main waits for what another thread does.
 #[derive(Default)]
@@ -129,7 +122,7 @@ fn a_future_wakes_itself() {
 }
 
 /// The values that a model returns in some execution.
-fn values(way: (Engine, bool), f: impl Fn() -> usize + Send + Sync + 'static) -> (BTreeSet<usize>, Stats) {
+fn values(way: Way, f: impl Fn() -> usize + Send + Sync + 'static) -> (BTreeSet<usize>, Stats) {
     let noted = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let inner = std::sync::Arc::clone(&noted);
     let stats = explore(way, move || {

@@ -1,27 +1,20 @@
 //! Loops that wait for others, and never come back to where they were: they are cut off, and the verdict says so (`endless.rs`).
 
-use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+#[path = "support/ways.rs"]
+mod ways;
+
+use selvedge::model::{Builder, Stats};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::{hint, thread};
 use std::collections::BTreeSet;
 use std::hint::black_box;
+use ways::{WAYS, Way, explore};
 
 const CHANGES: &str = "waits, and changes memory each time";
 const REPEATS: &str = "writes the same each time";
 const HOLDS: &str = "holds a lock when it comes round";
-
-const WAYS: [(Engine, bool); 3] = [(Engine::Graph, false), (Engine::Graph, true), (Engine::Trace, false)];
-
-fn explore((engine, one_by_one): (Engine, bool), f: impl Fn() + Send + Sync + 'static) -> Stats {
-    let mut builder = Builder::new();
-    (builder.engine, builder.attempts_one_by_one) = (engine, one_by_one);
-    if engine == Engine::Trace {
-        builder.memory_model = MemoryModel::Sc;
-    }
-    builder.explore(f)
-}
 
 /// What a model has, in which one thread waits for what main does.
 #[derive(Default)]
@@ -32,6 +25,15 @@ struct Shared {
     bytes: Mutex<Vec<u8>>,
     dropped: Mutex<Arc<String>>,
     count: AtomicUsize,
+}
+
+/// A model in which nothing is wrong, and some execution ends.
+fn comes_to_its_end(f: fn()) {
+    for way in WAYS {
+        let stats = explore(way, f);
+        assert_eq!(stats.failure, None, "{way:?}");
+        assert!(stats.complete > 0, "{way:?}");
+    }
 }
 
 /// A thread waits; the verdict leaves out no more than this, and there are not many executions. If nobody sets the flag, that is
@@ -263,7 +265,7 @@ fn references_that_the_model_counts_are_cloned() {
 }
 
 /// How many looks a loop has made that gives up after some number, or that goes on for ever if that is too large.
-fn looks(way: (Engine, bool), most: usize) -> (BTreeSet<usize>, Stats) {
+fn looks(way: Way, most: usize) -> (BTreeSet<usize>, Stats) {
     let noted = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let inner = std::sync::Arc::clone(&noted);
     let stats = explore(way, move || {
@@ -339,23 +341,19 @@ fn rounds_without_a_look_do_not_count() {
 
 #[test]
 fn a_loop_that_finds_something_new_is_not_cut_off_for_that_round() {
-    for way in WAYS {
-        let stats = explore(way, || {
-            let n = Arc::new(AtomicUsize::new(0));
-            let other = Arc::clone(&n);
-            let handle = thread::spawn(move || (1..=3).for_each(|k| other.store(k, Release)));
-            let (mut seen, mut looks) = (0, 0usize);
-            while seen < 3 {
-                seen = n.load(Acquire);
-                looks += 1;
-                black_box(&mut looks);
-                thread::yield_now();
-            }
-            handle.join().unwrap();
-        });
-        assert_eq!(stats.failure, None, "{way:?}");
-        assert!(stats.complete > 0, "{way:?}");
-    }
+    comes_to_its_end(|| {
+        let n = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&n);
+        let handle = thread::spawn(move || (1..=3).for_each(|k| other.store(k, Release)));
+        let (mut seen, mut looks) = (0, 0usize);
+        while seen < 3 {
+            seen = n.load(Acquire);
+            looks += 1;
+            black_box(&mut looks);
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+    });
 }
 
 #[test]
@@ -363,30 +361,26 @@ fn a_loop_of_another_thread_through_the_same_function_is_not_cut_off() {
     fn snooze() {
         thread::yield_now();
     }
-    for way in WAYS {
-        let stats = explore(way, || {
-            let flag = Arc::new(AtomicBool::new(false));
-            let (other, never) = (Arc::clone(&flag), AtomicBool::new(false));
-            let handle = thread::spawn(move || {
-                let mut looks = 0usize;
-                while !other.load(Acquire) {
-                    looks += 1;
-                    black_box(&mut looks);
-                    snooze();
-                }
-            });
-            for _ in 0..6 {
-                if never.load(Acquire) {
-                    break;
-                }
+    comes_to_its_end(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let (other, never) = (Arc::clone(&flag), AtomicBool::new(false));
+        let handle = thread::spawn(move || {
+            let mut looks = 0usize;
+            while !other.load(Acquire) {
+                looks += 1;
+                black_box(&mut looks);
                 snooze();
             }
-            flag.store(true, Release);
-            handle.join().unwrap();
         });
-        assert_eq!(stats.failure, None, "{way:?}");
-        assert!(stats.complete > 0, "{way:?}");
-    }
+        for _ in 0..6 {
+            if never.load(Acquire) {
+                break;
+            }
+            snooze();
+        }
+        flag.store(true, Release);
+        handle.join().unwrap();
+    });
 }
 
 #[test]
@@ -422,7 +416,7 @@ fn what_the_second_pass_finds_is_not_lost_if_the_first_comes_to_no_end() {
 }
 
 /// A thread looks for a while, asks for help, and goes on looking (and counting): how many looks it has made.
-fn looks_of_who_asks(way: (Engine, bool), after: usize) -> (BTreeSet<usize>, Stats) {
+fn looks_of_who_asks(way: Way, after: usize) -> (BTreeSet<usize>, Stats) {
     let noted = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let inner = std::sync::Arc::clone(&noted);
     let stats = explore(way, move || {
@@ -470,35 +464,31 @@ fn another_loop_of_the_same_thread_through_the_same_function_is_not_cut_off() {
     fn snooze() {
         hint::spin_loop();
     }
-    for way in WAYS {
-        let stats = explore(way, || {
-            let shared = Arc::new(Shared::default());
-            let other = Arc::clone(&shared);
-            let helper = thread::spawn(move || {
-                while other.count.load(Acquire) == 0 {
-                    hint::spin_loop();
-                }
-                other.ready.store(true, Release);
-            });
-            // It waits for a while, and has nothing to say when it gives up.
-            for _ in 0..20 {
-                if shared.ready.load(Acquire) {
-                    break;
-                }
-                snooze();
+    comes_to_its_end(|| {
+        let shared = Arc::new(Shared::default());
+        let other = Arc::clone(&shared);
+        let helper = thread::spawn(move || {
+            while other.count.load(Acquire) == 0 {
+                hint::spin_loop();
             }
-            shared.count.store(1, Release);
-            let mut looks = 0usize;
-            while !shared.ready.load(Acquire) {
-                looks += 1;
-                black_box(&mut looks);
-                snooze();
-            }
-            helper.join().unwrap();
+            other.ready.store(true, Release);
         });
-        assert_eq!(stats.failure, None, "{way:?}");
-        assert!(stats.complete > 0, "{way:?}");
-    }
+        // It waits for a while, and has nothing to say when it gives up.
+        for _ in 0..20 {
+            if shared.ready.load(Acquire) {
+                break;
+            }
+            snooze();
+        }
+        shared.count.store(1, Release);
+        let mut looks = 0usize;
+        while !shared.ready.load(Acquire) {
+            looks += 1;
+            black_box(&mut looks);
+            snooze();
+        }
+        helper.join().unwrap();
+    });
 }
 
 /// The same if it tells others nothing in between.

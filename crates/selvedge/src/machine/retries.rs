@@ -5,7 +5,7 @@ mod later;
 
 use super::snapshot::Snapshot;
 use super::{RustMachine, State, TRIED, past};
-use crate::retry::{Exchange, Speculates, Then, sees_no_more};
+use crate::retry::{Exchange, Speculates, Then, is_load, sees_no_more};
 use crate::runtime::{self, At};
 use crate::script::Step;
 use rustc_hash::FxHashMap;
@@ -92,11 +92,6 @@ fn plain_exchange(op: &Op) -> Option<(Access, u64)> {
         }
         _ => None,
     }
-}
-
-/// Whether an operation is a load.
-pub(super) fn is_load(op: &Op) -> bool {
-    matches!(op, Op::Access(Access { kind: AccessKind::Load, .. }))
 }
 
 /// Whether an operation is a certain load, marks aside.
