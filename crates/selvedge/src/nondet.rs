@@ -2,7 +2,7 @@
 
 use crate::runtime;
 use selvedge_ir::CmpOp;
-use selvedge_machine::{Cond, Op, SourceSpan};
+use selvedge_machine::{Addr, Cond, Op, SourceSpan};
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
@@ -100,6 +100,28 @@ pub(crate) fn for_no_reason(what: &'static str) -> bool {
     }
     happens
 }
+
+/// Whether a weak exchange of a word fails for no reason. That is no choice if it ends an attempt of a loop that would leave no
+/// trace (`retry.rs`).
+#[track_caller]
+#[inline(never)]
+pub(crate) fn exchange_fails(addr: Addr, size: u8, expected: u64) -> bool {
+    let (thread, at) = (runtime::must_be_inside(), Location::caller());
+    let need_not = !std::thread::panicking()
+        && runtime::shared(|shared| {
+            shared.retries.is_weakly(at);
+            let open = shared.per_thread(thread).open;
+            let need_not = shared.retries.need_not_fail(open, (addr, size, expected), at);
+            if need_not {
+                shared.without_reason.insert(std::ptr::from_ref(at).addr(), (FAILS, at));
+            }
+            need_not
+        });
+    !need_not && for_no_reason(FAILS)
+}
+
+/// What a weak exchange does for no reason.
+const FAILS: &str = "fails";
 
 /// What waits for until some word is not 0 that would time out otherwise: a thread that is left waiting for this is not
 /// stuck, since that its time is up is another execution (`Machine::times_out`). Nothing else waits for this.

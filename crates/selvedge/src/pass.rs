@@ -7,6 +7,8 @@
 //! so that comes to an end; but there may be many places. So after [`MOST_STARTS`] of them nothing is learned any more, and
 //! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
+mod choices;
+
 use crate::machine::determinism::not_deterministic;
 use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Engine, Stats, elsewhere};
@@ -18,8 +20,9 @@ use crate::runtime::{self, At, Running};
 use crate::shared::{Config, Shared};
 use crate::table::table;
 use crate::update::Updates;
+use rustc_hash::FxHashSet;
 use selvedge_graph::MemoryModel;
-use selvedge_machine::schedule::{self, Replay, ReplayError};
+use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{BoundKind, SourceSpan, Status, Stop, ViolationKind};
@@ -109,11 +112,17 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
 }
 
 fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| (shared.retries.on, shared.once) = (false, true));
+    runtime::shared(|shared| shared.retries.on = false);
+    replay_as_it_is(body, &recorded.schedule)
+}
+
+/// The same with what is known of loops.
+fn replay_as_it_is(body: &Body, schedule: &Schedule) -> Result<Replay, ReplayError> {
+    runtime::shared(|shared| shared.once = true);
     loop {
         runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
-        let result = schedule::replay(machine, &recorded.schedule);
+        let result = schedule::replay(machine, schedule);
         if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
             runtime::shared(|shared| shared.once = false);
             return result;
@@ -234,13 +243,17 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         // What was found out in another pass need not hold in this one.
         shared.awaits.clear();
         shared.awaits.on = builder.engine == Engine::Graph;
-        shared.retries.clear();
+        // But which loops there are does; and in the second pass, those whose exchanges may fail for no reason are not learned.
+        if shared.config.spurious {
+            shared.retries.next_pass();
+        } else {
+            shared.retries.clear();
+        }
         shared.unmarked.forget_longest();
         shared.ended = 0;
-        // What fails for no reason is a choice between a load and its exchange.
-        let spurious = shared.config.spurious;
-        shared.blocks.freed_early = None;
-        shared.retries.on = builder.engine == Engine::Graph && !spurious && !builder.attempts_one_by_one;
+        shared.blocks.freed_early = (!shared.retries.is_empty()).then(FxHashSet::default);
+        shared.retries.on = builder.engine == Engine::Graph && !builder.attempts_one_by_one;
+        shared.retries.spurious = builder.spurious;
     });
     let (mut starts, mut in_vain, mut was_empty) = (0, 0, false);
     loop {
@@ -248,6 +261,8 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         if starts == MOST_STARTS || !builder.tries_out {
             learn_no_more();
         }
+        // What is known of loops says what cannot fail for no reason.
+        runtime::shared(|shared| shared.left_out.spurious = false);
         limits.time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
@@ -333,6 +348,7 @@ fn stats(builder: &Builder, body: &Body, result: &mut Exploration, at: At) -> St
     let schedule = result.violations.first_mut().map(|found| std::mem::take(&mut found.schedule));
     if let (Some(found), Some(schedule)) = (result.violations.first(), schedule) {
         let config = runtime::shared(|shared| shared.config);
+        let schedule = if config.spurious { choices::all(body, schedule) } else { schedule };
         let recorded = Recorded::new(at, config, found.violation.kind, schedule);
         stats.failure = Some(failure(builder, body, found, result, &recorded));
         stats.replay = Some(recorded.write());
@@ -404,17 +420,7 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     };
     let explored = result.complete + result.blocked;
     let model = model.name();
-    let config = runtime::shared(|shared| shared.config);
-    let (differs, lines) = if runtime::is_spoiled() {
-        elsewhere(|| {
-            let running = Running::start(config);
-            let shown = shown(body, found, recorded);
-            drop(running);
-            shown
-        })
-    } else {
-        shown(body, found, recorded)
-    };
+    let (differs, lines) = on_sound_thread(|| shown(body, found, recorded));
     if let Some(differs) = differs {
         text = differs;
     }
@@ -426,6 +432,24 @@ fn failure(builder: &Builder, body: &Body, found: &Found, result: &Exploration, 
     text.push_str(&format!("in this execution (memory model {model}; {before}):\n"));
     text.push_str(&lines);
     text
+}
+
+/// Does something with a model on this thread of the operating system, or if what was tried out has spoiled that, on another.
+fn on_sound_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    if !runtime::is_spoiled() {
+        return f();
+    }
+    let (config, retries) = runtime::shared(|shared| (shared.config, std::mem::take(&mut shared.retries)));
+    let (result, retries) = elsewhere(|| {
+        let running = Running::start(config);
+        runtime::shared(|shared| shared.retries = retries);
+        let result = f();
+        let retries = runtime::shared(|shared| std::mem::take(&mut shared.retries));
+        drop(running);
+        (result, retries)
+    });
+    runtime::shared(|shared| shared.retries = retries);
+    result
 }
 
 /// Runs the execution of a violation again: what is wrong if that does not come again, and a table of its steps.

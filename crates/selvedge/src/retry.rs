@@ -55,6 +55,11 @@
 //! attempt that is not. An attempt has loaded something older than what its exchange has found, and so has the next one. What was looked at once is not looked at again if the thread has been told the same, by threads that
 //! have been told the same, and the same values are there.
 //!
+//! **For no reason.** An attempt whose exchange is weak may also fail though it finds what it expects. Nothing else is different:
+//! it has loaded v, and u is v. So if it leaves no trace when it does so, which is tried out as well, then the choice whether
+//! it does (`nondet.rs`) need not be offered. Where it ends no attempt of a loop that is known, or attempts are explored one by
+//! one, it is.
+//!
 //! If with some values the loop ends without an exchange (an empty stack), or comes to another one (a queue whose end has
 //! to be helped along), then the load is speculative only with those with which the next operation is on the way to the
 //! exchange; that is tried out too. If that does not tell either, the place is given up.
@@ -115,8 +120,12 @@ pub(crate) struct Retries {
     /// Numbers of attempts before which others may have failed, and have been looked at. What a look has shown holds whatever
     /// is learned of other places.
     pub looked: FxHashSet<u64>,
+    /// Exchanges that may fail for no reason.
+    weak: Vec<Spot>,
     /// Whether they are looked for.
     pub on: bool,
+    /// Whether what fails for no reason is explored.
+    pub spurious: bool,
     /// What is not treated as it could be, and why.
     notes: Vec<String>,
 }
@@ -222,6 +231,18 @@ impl Retries {
         self.looked.clear();
         self.foreseen.clear();
         self.tried.clear();
+        self.weak.clear();
+        self.notes.clear();
+    }
+
+    /// Another pass starts. Which loops there are need not be learned again; what their attempts leave has to be looked at.
+    pub fn next_pass(&mut self) {
+        self.words.clear();
+        self.in_vain.clear();
+        self.looked_into.clear();
+        self.looked.clear();
+        self.foreseen.clear();
+        self.tried.clear();
         self.notes.clear();
     }
 
@@ -233,6 +254,31 @@ impl Retries {
     /// Whether something is known of an exchange.
     pub fn knows(&self, at: At) -> bool {
         self.exchanges.contains_key(&Spot(at))
+    }
+
+    /// An exchange may fail for no reason.
+    pub fn is_weakly(&mut self, at: At) {
+        if !self.weak.contains(&Spot(at)) {
+            self.weak.push(Spot(at));
+        }
+    }
+
+    /// Whether an exchange may fail for no reason, and that is explored.
+    pub fn is_weak(&self, at: At) -> bool {
+        self.spurious && self.weak.contains(&Spot(at))
+    }
+
+    /// Whether some exchange of the attempts that begin with an operation may.
+    pub fn is_weak_after(&self, start: At) -> bool {
+        self.spurious
+            && self.weak.iter().any(|&Spot(at)| self.exchange(at).is_some_and(|e| Spot(e.first()) == Spot(start)))
+    }
+
+    /// Whether an exchange that may fail for no reason ends an attempt, so that it need not do so (`retry.rs`).
+    pub fn need_not_fail(&self, open: Option<Open>, (addr, size, expected): (Addr, u8, u64), at: At) -> bool {
+        let Some(open) = open.filter(|_| self.spurious) else { return false };
+        let same = (addr, size, truncate(expected, size)) == (open.addr, open.size, open.value);
+        same && self.exchange(at).is_some_and(|exchange| exchange.load == open.load)
     }
 
     /// Whether attempts may begin with an operation at a place.

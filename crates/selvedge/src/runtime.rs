@@ -81,6 +81,8 @@ thread_local! {
     static ASIDE: Cell<u64> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
     static UPDATING: Cell<bool> = const { Cell::new(false) };
+    /// Whether a weak exchange that is tried out fails though it finds what it expects.
+    static FAILS: Cell<bool> = const { Cell::new(false) };
     /// Whether the library was not optimised, and its frames are large.
     static DEEP: Cell<bool> = const { Cell::new(false) };
     /// Whether operations need more than usual: some thread has operations that were put off, or some spins.
@@ -355,6 +357,16 @@ fn performed(op: &Op, at: At, outcome: Outcome) {
     });
 }
 
+/// Says whether a weak exchange that is tried out fails though it finds what it expects.
+pub(crate) fn fails(fails: bool) {
+    FAILS.set(fails);
+}
+
+/// Whether it does so.
+pub(crate) fn fails_in_trial() -> bool {
+    FAILS.get()
+}
+
 /// Says whether the thread that is about to run goes on by itself when it comes to a step of the script.
 #[inline]
 pub(crate) fn repeats(repeats: bool) {
@@ -401,6 +413,7 @@ pub(crate) fn forget_deferred() {
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
+    FAILS.set(false);
     COUNTS.set(false);
     ASIDE.set(0);
     blocks::loud();

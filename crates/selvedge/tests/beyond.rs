@@ -279,7 +279,8 @@ fn a_loop_that_tries_again_makes_up_for_it() {
         handle.join().unwrap();
         assert_eq!(x.load(Relaxed), 2);
     });
-    assert!(stats.complete >= 2 && stats.spurious > stats.complete);
+    // That it does is tried out, and leaves no trace.
+    assert_eq!((stats.complete, stats.spurious), (2, 0));
 }
 
 /// The waiting thread does not look at the condition again.

@@ -57,7 +57,7 @@ impl Machine for RustMachine {
             self.check(thread, &op, at)?;
         }
         if let Some(at) = at
-            && runtime::shared(|shared| shared.retries.begins(at))
+            && runtime::shared(|shared| shared.retries.begins(at) && !shared.once)
             && ahead.is_none()
         {
             self.may_begin_attempt(thread)?;

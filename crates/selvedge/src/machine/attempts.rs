@@ -315,7 +315,9 @@ impl RustMachine {
                     failed += 1;
                     let goes_on = attempt.exchange.then == Then::GoesOn;
                     let mut values = self.values(attempt, past, access.addr, oldest);
-                    values.retain(|&(_, value)| value != expected);
+                    if !attempt.is_weak() {
+                        values.retain(|&(_, value)| value != expected);
+                    }
                     if goes_on && failed == fails {
                         values.retain(|&(_, value)| value == attempt.steps[0].outcome);
                     }
@@ -330,6 +332,7 @@ impl RustMachine {
                     if goes_on {
                         opens(attempt, found);
                     }
+                    runtime::fails(found == expected);
                     found
                 }
                 AccessKind::Load => {
@@ -347,7 +350,7 @@ impl RustMachine {
                             return Tried::Unknown;
                         }
                     }
-                    if past.is_ordered(access.addr) && at == attempt.exchange.load {
+                    if past.is_ordered(access.addr) && at == attempt.exchange.load && !attempt.is_weak() {
                         // What is newest is what the exchange finds at last: it would not fail.
                         values.retain(|&(place, _)| place + 1 < past.end());
                     }
@@ -373,6 +376,7 @@ impl RustMachine {
                 _ => return Tried::Succeeds,
             };
             came = self.tell(thread, outcome);
+            runtime::fails(false);
             if failed == fails {
                 if !stored.keys().all(|&addr| attempt.overwrites(addr)) {
                     return Tried::Unknown;

@@ -45,6 +45,9 @@ impl RustMachine {
     /// Whether something else has been in the word of the exchange before what the attempt has loaded. If not, none can have
     /// failed. That is seen at once.
     pub(super) fn may_have_failed(&self, attempt: &Attempt) -> bool {
+        if attempt.is_weak() {
+            return true;
+        }
         let (Some(load), Some(loaded)) = (attempt.load(), attempt.loaded()) else { return true };
         let Some(&init) = self.tries.inits.get(&load.addr) else { return true };
         let mut other = init != loaded;
@@ -184,14 +187,14 @@ impl RustMachine {
 impl Past {
     /// Leaves of the word of the exchange only what an attempt could have found that failed before this one: writes are
     /// ordered, and the thread never finds an older one after a newer one. Whether one can have failed: it has loaded
-    /// something else than its exchange has found.
+    /// something else than its exchange has found, or fails for no reason.
     fn restrict_to_older(&mut self, attempt: &Attempt) -> bool {
         let Some(loaded) = attempt.loaded() else { return true };
         let Some((_, words)) = self.words.iter_mut().find(|(addr, _)| *addr == self.word) else { return true };
         let Some(newest) = words.iter().rposition(|&(value, _)| value == loaded) else { return true };
         words.truncate(newest + 1);
         self.ordered = true;
-        words.iter().any(|&(value, _)| value != loaded)
+        attempt.is_weak() || words.iter().any(|&(value, _)| value != loaded)
     }
 
     /// Whether it is known in which order a word was written.

@@ -5,7 +5,7 @@ mod later;
 
 use super::snapshot::Snapshot;
 use super::{RustMachine, State, TRIED, past};
-use crate::retry::{Exchange, Speculates, Then, is_load, sees_no_more};
+use crate::retry::{Exchange, Retries, Speculates, Then, is_load, sees_no_more};
 use crate::runtime::{self, At};
 use crate::script::Step;
 use rustc_hash::FxHashMap;
@@ -64,6 +64,11 @@ impl Attempt {
         if let Op::Access(access) = step.op { Some(access) } else { None }
     }
 
+    /// Whether its exchange may fail for no reason.
+    pub fn is_weak(&self) -> bool {
+        runtime::shared(|shared| shared.retries.is_weak(self.at))
+    }
+
     /// Whether it accesses a word.
     pub fn accesses(&self, addr: Addr) -> bool {
         self.steps.iter().any(|step| matches!(step.op, Op::Access(access) if access.addr == addr))
@@ -105,7 +110,7 @@ impl RustMachine {
     #[inline]
     pub(super) fn may_retry(&self, thread: ThreadId, made: &Op) -> bool {
         let is_exchange = |op: &Op| matches!(op, Op::Access(Access { kind: AccessKind::Cas { .. }, .. }));
-        let (on, known) = runtime::shared(|shared| (shared.retries.on, !shared.retries.is_empty()));
+        let (on, known) = runtime::shared(|shared| (shared.retries.on && !shared.once, !shared.retries.is_empty()));
         on && (known || is_exchange(made) || is_exchange(&self.states[thread.index()].op))
     }
 
@@ -320,11 +325,13 @@ impl RustMachine {
     }
 
     /// Whether a thread stands at the load of an attempt before which none can have failed: there was never anything else in the
-    /// word.
+    /// word, and nothing fails for no reason.
     fn is_first_attempt(&self, thread: ThreadId) -> bool {
         let State { op: Op::Access(access), at: Some(at), .. } = self.states[thread.index()] else { return false };
         let Some(&first) = self.tries.inits.get(&access.addr) else { return false };
-        runtime::shared(|shared| shared.retries.is_load(at) && shared.retries.begins_with_load(at))
+        let retries =
+            |retries: &Retries| retries.is_load(at) && retries.begins_with_load(at) && !retries.is_weak_after(at);
+        runtime::shared(|shared| retries(&shared.retries))
             && self.steps[..self.made]
                 .iter()
                 .all(|step| past::written(step, access.addr).is_none_or(|new| new == first))

@@ -206,6 +206,40 @@ fn random_programs_have_all_their_outcomes() {
     assert!(compared < 200 || !is_optimised() || fewer > compared / 40, "{fewer} of {compared}");
 }
 
+/// A program in which all exchanges that are tried again are weak.
+fn weakly(mut program: Program) -> Program {
+    for act in program.threads.iter_mut().flatten() {
+        if let Act::Retry(retry) = act {
+            retry.weak = true;
+        }
+    }
+    program
+}
+
+#[test]
+fn nothing_is_lost_if_attempts_do_not_fail_for_no_reason() {
+    let (mut compared, mut fewer) = (0, 0);
+    let (from, count) = (number("FROM", 0), number("COUNT", 150));
+    for seed in from..from + count {
+        let family = [Family::One, Family::Small, Family::Retries][(seed % 3) as usize];
+        let program = weakly(generate(family, seed));
+        let how = How { spurious: true, ..How::usual(MODELS[(seed / 3 % 4) as usize]) };
+        let all = explore(&Arc::new(program.clone()), How { one_by_one: true, ..how });
+        let found = explore(&Arc::new(program.clone()), how);
+        if let Some(what) = found.differs(&all) {
+            let small = shrink(program, how);
+            let why = check(&Arc::new(small.clone()), how);
+            panic!("{family:?} {seed} {how:?} differs: {what}\nor shorter: {small:#?}\n{why:?}");
+        }
+        let executions = |explored: &Explored| explored.executions() + explored.stats.spurious;
+        compared += u32::from(found.is_good() && all.is_good());
+        fewer += u32::from(all.is_good() && executions(&found) < executions(&all));
+    }
+    println!("{compared} compared, {fewer} with fewer executions");
+    assert!(count < 100 || compared > 50, "{compared}");
+    assert!(count < 100 || !is_optimised() || fewer > 20, "{fewer} of {compared}");
+}
+
 /// Explores a program that must not end with an outcome; an execution that is in a file is run first.
 fn forbid(program: &Arc<Program>, model: MemoryModel, outcome: &Outcome, file: &Path) -> String {
     let (program, outcome) = (Arc::clone(program), outcome.clone());

@@ -4,9 +4,9 @@
 #![allow(unsafe_code)]
 
 use super::{any, failure_of, of_load, of_store};
-use crate::nondet::{assume, for_no_reason};
+use crate::nondet::{assume, exchange_fails};
 use crate::object::{Word, real_of, virtual_of};
-use crate::runtime::prepare;
+use crate::runtime::{self, prepare};
 use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::{AccessKind, truncate};
@@ -172,13 +172,16 @@ macro_rules! atomic_int {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$int, $int> {
-                if for_no_reason("fails") {
+                if exchange_fails(self.0.addr(), Self::SIZE, Self::bits(current)) {
                     let old = self.load(failure);
                     // If the values differ it fails for a reason, which is explored anyway.
                     assume(old == current);
                     return Err(old);
                 }
-                self.compare_exchange(current, new, success, failure)
+                match self.compare_exchange(current, new, success, failure) {
+                    Ok(old) if runtime::fails_in_trial() => Err(old),
+                    result => result,
+                }
             }
 
             /// Adds and returns the old value.

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::{any, failure_of, of_load, of_store};
-use crate::nondet::{assume, for_no_reason};
+use crate::nondet::{assume, exchange_fails};
 use crate::object::{Word, real_of, virtual_of};
 use crate::runtime::{self, At, prepare};
 use crate::update::{self, Update};
@@ -81,7 +81,7 @@ impl Bits {
     #[track_caller]
     #[inline(never)]
     fn exchange_weakly(&self, current: usize, new: usize, success: Order, failure: Order) -> Result<usize, usize> {
-        if for_no_reason("fails") {
+        if exchange_fails(self.see(), 8, virtual_of(current as u64)) {
             prepare();
             let old = self.read(failure);
             // If the values differ it fails for a reason, which is explored anyway.
@@ -90,7 +90,7 @@ impl Bits {
         }
         prepare();
         let old = self.exchange(current, new, success, failure);
-        if old == current { Ok(old) } else { Err(old) }
+        if old == current && !runtime::fails_in_trial() { Ok(old) } else { Err(old) }
     }
 }
 
