@@ -19,6 +19,7 @@ mod handover;
 mod outside;
 mod owed;
 mod past;
+mod relayed;
 mod retries;
 mod returns;
 mod situation;

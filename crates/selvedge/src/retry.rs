@@ -256,6 +256,12 @@ impl Retries {
         self.exchanges.contains_key(&Spot(at))
     }
 
+    /// An exchange that is given up waits instead (`machine/relayed.rs`): nothing need be said of its attempts.
+    pub fn waits(&mut self, at: At) {
+        let place = place_of(at);
+        self.notes.retain(|note| !note.contains(&place));
+    }
+
     /// An exchange may fail for no reason.
     pub fn is_weakly(&mut self, at: At) {
         if !self.weak.contains(&Spot(at)) {
@@ -416,14 +422,14 @@ impl Retries {
         };
         exchange.given_up = given_up;
         self.note_starts();
-        let (file, line, column) = (at.file(), at.line(), at.column());
+        let place = place_of(at);
         let why = match given_up {
             GivenUp::ForNow => NOT_NOW,
             GivenUp::Nested => "there is another exchange that is tried again within one",
             GivenUp::Irregular => "what the load finds does not tell whether the exchange will follow",
             _ => "one that fails leaves a trace, or may go wrong",
         };
-        self.notes.push(format!("attempts of the exchange at {file}:{line}:{column} are explored one by one: {why}"));
+        self.notes.push(format!("attempts of the exchange at {place} are explored one by one: {why}"));
     }
 
     /// Whether attempts may begin with a load at a place.
@@ -546,14 +552,17 @@ impl Retries {
         };
         if known.speculates == Speculates::Never {
             self.notes.push(format!(
-                "attempts that begin with the load at {}:{}:{} are explored one by one: what it finds does not tell whether \
-                 an exchange will follow",
-                load.file(),
-                load.line(),
-                load.column()
+                "attempts that begin with the load at {} are explored one by one: what it finds does not tell whether an \
+                 exchange will follow",
+                place_of(load)
             ));
         }
     }
+}
+
+/// A place for people.
+fn place_of(at: At) -> String {
+    format!("{}:{}:{}", at.file(), at.line(), at.column())
 }
 
 fn is_access_to(op: &Op, addr: Addr) -> bool {

@@ -91,6 +91,12 @@ impl Machine for RustMachine {
         {
             own = self.look_for_retries(thread, &op, at, outcome);
         }
+        if own.is_ok()
+            && let Some(at) = at
+            && self.learns_relay(thread, &op, outcome, at)
+        {
+            own = self.starts_again(thread);
+        }
         if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
             own = Err(*runtime::starts_again());
         }

@@ -35,7 +35,7 @@
 //! holds for it.
 
 use super::owed::Going;
-use super::{RustMachine, apart};
+use super::{RustMachine, apart, relayed};
 use crate::coroutine::Came;
 use crate::number::mix;
 use crate::runtime::{self, At, Pending, Yielded};
@@ -53,6 +53,8 @@ pub(crate) struct Awaits {
     /// Whether operations at a place may wait, by its address: a place may have several, and to compare names of files takes
     /// time.
     marked: FxHashMap<usize, bool>,
+    /// Where threads come to from looks that fail, if it is another look at the same word (`machine/relayed.rs`).
+    relays: FxHashMap<Location<'static>, At>,
     /// Places where looks have not been tried out (`machine/owed.rs`).
     owed: Vec<At>,
     /// Whether places are noted.
@@ -94,6 +96,7 @@ impl Awaits {
     pub fn clear(&mut self) {
         self.places.clear();
         self.marked.clear();
+        self.relays.clear();
         self.owed.clear();
     }
 
@@ -133,6 +136,24 @@ impl Awaits {
         is_new
     }
 
+    /// A look that fails has led to another one at the same word. Whether that is news.
+    pub(super) fn note_relay(&mut self, at: At, to: At) -> bool {
+        let known =
+            self.places.get(at).is_some_and(|(known, _)| *known == Await::GivenUp) || self.relays.contains_key(at);
+        let is_new = self.on && !known;
+        if is_new {
+            self.places.insert(*at, (Await::Unknown(0), Returns::AsGood));
+            self.relays.insert(*at, to);
+            self.marked.clear();
+        }
+        is_new
+    }
+
+    /// Where threads come to from looks at a place that fail.
+    pub(super) fn relay(&self, at: At) -> Option<At> {
+        if self.relays.is_empty() { None } else { self.relays.get(at).copied() }
+    }
+
     /// Whether looks at a place may come back in another state.
     pub(super) fn may_differ(&self, at: At) -> bool {
         self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
@@ -158,10 +179,15 @@ impl Awaits {
 
     /// What has come of a look; whether everything has to start again, since the place is given up or is treated otherwise.
     pub(super) fn looked(&mut self, at: At, look: Look) -> bool {
+        if let Look::Relays(to) = look {
+            return self.note_relay(at, to);
+        }
+        let is_relayed = self.relays.contains_key(at);
         let Some((known, returns)) = self.places.get_mut(at) else { return false };
         let before = (*known == Await::GivenUp, *returns);
         (*known, *returns) = match (look, *known, *returns) {
             (Look::Elsewhere, _, returns) => (Await::GivenUp, returns),
+            (Look::Matters, _, returns) if is_relayed => (Await::GivenUp, returns),
             (Look::ComesBack, Await::Unknown(_), returns) => (Await::Known, returns),
             (Look::Matters, known, _) => (known, Returns::SameOnly),
             (Look::Changed, known, Returns::Same) => (known, Returns::AsGood),
@@ -197,6 +223,8 @@ pub(super) enum Look {
     Matters,
     /// It looks at something else.
     Elsewhere,
+    /// It looks at the same word, but at another place.
+    Relays(At),
 }
 
 /// A thread that has gone on after a look.
@@ -265,7 +293,7 @@ impl RustMachine {
         let differs = before.is_some_and(|before| before != waits);
         let may_be_as_good = look == Look::Changed && runtime::shared(|shared| !shared.awaits.must_be_same(at));
         let look = if differs && !may_be_as_good { Look::Elsewhere } else { look };
-        if look == Look::Elsewhere {
+        if matches!(look, Look::Elsewhere | Look::Relays(_)) {
             self.ahead = None;
         }
         runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, look));
@@ -308,7 +336,8 @@ impl RustMachine {
         let came = self.pool.resume(strand, 0);
         let same = |now: &Pending| now.op == op && *now.at == *at;
         if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) {
-            return Look::Elsewhere;
+            let now = strand.pending().filter(|_| matches!(came, Came::Op));
+            return now.filter(|now| relayed::leads(&op, now)).map_or(Look::Elsewhere, |now| Look::Relays(now.at));
         }
         if strand.low() != low {
             return Look::Changed;

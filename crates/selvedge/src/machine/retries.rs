@@ -3,6 +3,7 @@
 
 mod later;
 
+use super::awaits::is_look;
 use super::snapshot::Snapshot;
 use super::{RustMachine, State, TRIED, past};
 use crate::retry::{Exchange, Retries, Speculates, Then, is_load, sees_no_more};
@@ -218,7 +219,8 @@ impl RustMachine {
                 return None;
             }
             if other.kind == AccessKind::Load && (other.addr, other.size) == (exchange.addr, exchange.size) {
-                let is_it = step.outcome == truncate(expected, exchange.size) && super::awaits::is_look(&other);
+                // A load that waits is no attempt (`relayed.rs`).
+                let is_it = step.outcome == truncate(expected, exchange.size) && is_look(&other) && !other.spins;
                 return is_it.then_some(n);
             }
         }

@@ -83,14 +83,17 @@ struct Values {
     tried: Vec<(Outcome, Vec<Outcome>)>,
     /// The same where an execution has ended, with all values that were there.
     ended: Vec<(Outcome, Vec<Outcome>)>,
+    /// Looks that fail lead to another look at the word, which may find whatever is there.
+    relayed: bool,
 }
 
 impl Values {
     /// Whether it was tried out that looks with some of these values make no difference to a thread that goes on with one.
     fn makes_no_difference(&self, goes_on: Outcome, there: &[Outcome]) -> bool {
         let fails: Vec<Outcome> = there.iter().copied().filter(|value| self.fails.contains(value)).collect();
+        let found = if self.relayed { there } else { &fails };
         let tried = |(value, looks): &(Outcome, Vec<Outcome>)| {
-            *value == goes_on && fails.iter().all(|value| looks.contains(value))
+            *value == goes_on && found.iter().all(|value| looks.contains(value))
         };
         fails.is_empty() || self.tried.iter().any(tried)
     }
@@ -115,7 +118,7 @@ impl Returns {
     }
 
     /// A look was found to fail, or not to. Or else what is wrong: it was found otherwise before, or there are too many values.
-    fn note(&mut self, past: (u64, ThreadId), value: Outcome, fails: bool) -> Result<(), Look> {
+    pub(super) fn note(&mut self, past: (u64, ThreadId), value: Outcome, fails: bool) -> Result<(), Look> {
         let pasts = self.values.len();
         let values = self.values.entry(past).or_default();
         let (same, other) = match fails {
@@ -135,7 +138,7 @@ impl Returns {
     }
 
     /// Whether a value was asked about.
-    fn knows(&self, past: (u64, ThreadId), value: Outcome) -> bool {
+    pub(super) fn knows(&self, past: (u64, ThreadId), value: Outcome) -> bool {
         let knows = |values: &Values| values.fails.contains(&value) || values.goes_on.contains(&value);
         self.values.get(&past).is_some_and(knows)
     }
@@ -235,7 +238,10 @@ impl RustMachine {
 
     /// The places where looks have still to be tried out.
     pub(super) fn unsettled(&self) -> Vec<At> {
-        let fails = |past| self.returns.values.get(&past).map_or(&[][..], |values| values.fails.as_slice());
+        let fails = |past| {
+            let values = self.returns.values.get(&past);
+            values.map_or((&[][..], false), |values| (values.fails.as_slice(), values.relayed))
+        };
         self.returns.owed.places(fails)
     }
 
@@ -267,7 +273,9 @@ impl RustMachine {
             return Look::Matters;
         }
         let looks = Some(Vec::new());
-        let mut asked = Asked { thread, value, here, again: false, before: Before::default(), looks, seen: None };
+        let relay = self.relay_of(thread);
+        let mut asked =
+            Asked { thread, value, relay, here, again: false, before: Before::default(), looks, seen: None };
         self.starts_trial();
         let look = self.try_look(&mut asked, past, key);
         if !self.back_in_place(&mut asked) {
@@ -284,6 +292,7 @@ impl RustMachine {
         let told = self.values_there(past, value);
         let mut hasher = Number::default();
         (past, value, &told).hash(&mut hasher);
+        self.hash_relayed(past.1, &mut hasher);
         hasher.write_u64(self.situation(past.1, told.into_iter().flatten().chain([value])));
         hasher.finish()
     }
@@ -291,6 +300,11 @@ impl RustMachine {
     fn try_look(&mut self, asked: &mut Asked, past: (u64, ThreadId), key: Option<u64>) -> Look {
         let value = asked.value;
         let before = self.place(asked, OPERATION);
+        if asked.relay.is_some()
+            && let Err(wrong) = self.ask_about_all(asked, &before, past)
+        {
+            return wrong;
+        }
         let [fails, mut goes_on] = self.values_there(past, value);
         if !goes_on.contains(&value) {
             goes_on.push(value);
@@ -306,7 +320,7 @@ impl RustMachine {
                 let now = self.place(asked, came);
                 asked.seen = Some((vec![value], now));
                 match now {
-                    now if now.differs_in_stack(&before) => true,
+                    now if now.differs_in_stack(&before) || asked.is_relayed(&now, &before) => true,
                     now if now.stands == before.stands => return Look::Matters,
                     _ => return Look::Elsewhere,
                 }
@@ -322,6 +336,7 @@ impl RustMachine {
             }
         }
         let mut values = self.returns.values.remove(&past).unwrap_or_default();
+        values.relayed = asked.relay.is_some();
         let same = self.makes_no_difference(asked, &before, &mut values, &goings)
             && values.ended.iter().all(|(value, there)| values.makes_no_difference(*value, there));
         self.returns.values.insert(past, values);
@@ -349,11 +364,16 @@ impl RustMachine {
         let Some((Op::Access(access), _)) = before.stands else { return false };
         // What others have not written they have not prepared either: a pointer may lead nowhere, and a number to what is not
         // there yet.
-        let [fails, goes_on] = values.there(&self.values_of(access.addr), asked.value);
+        let mut there = self.values_of(access.addr);
+        let [fails, goes_on] = values.there(&there, asked.value);
         if fails.is_empty() {
             return true;
         }
-        let Some(states) = self.states_after(asked, before, &fails) else { return false };
+        if !there.contains(&asked.value) {
+            there.push(asked.value);
+        }
+        let Some(states) = self.states_after(asked, before, &fails, &there) else { return false };
+        let found = if values.relayed { &there } else { &fails };
         goes_on.into_iter().all(|value| {
             let same = self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::AtTheEnd);
             // It goes wrong in the end: then states may have been the same before that.
@@ -361,9 +381,9 @@ impl RustMachine {
                 .or_else(|| self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::Everywhere))
                 .unwrap_or(false);
             if same {
-                values.note_tried(value, &fails);
+                values.note_tried(value, found);
                 let going = goings.iter().find(|going| going.value == value && going.is_with(&fails));
-                going.into_iter().for_each(|going| self.returns.owed.tried(*going, &fails));
+                going.into_iter().for_each(|going| self.returns.owed.tried(*going, found));
             }
             same
         })
@@ -375,7 +395,7 @@ impl RustMachine {
     }
 
     /// The values that a word has had in this run.
-    fn values_of(&self, addr: Addr) -> Vec<Outcome> {
+    pub(super) fn values_of(&self, addr: Addr) -> Vec<Outcome> {
         self.values_until(self.made, addr)
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Asked {
     pub thread: ThreadId,
     /// The value that the engine asks about.
     pub value: Outcome,
+    /// Where looks that fail lead to, if it is another look at the same word (`relayed.rs`).
+    pub relay: Option<At>,
     pub here: Snapshot,
     /// Whether everything is run again instead of putting the thread back.
     pub again: bool,
@@ -28,6 +30,13 @@ pub(super) struct Asked {
     pub looks: Option<Vec<Outcome>>,
     /// The same, and where it is, when that was last asked for.
     pub seen: Option<(Vec<Outcome>, Place)>,
+}
+
+/// A state in which a thread can be after looks that fail: such looks, and whether it stands at the other look at the word.
+pub(super) struct After {
+    pub looks: Vec<Outcome>,
+    trace: Trace,
+    pub relayed: bool,
 }
 
 /// What a thread has come to.
@@ -77,15 +86,16 @@ impl RustMachine {
     pub(super) fn goes_on_in_the_same_way(
         &mut self,
         asked: &mut Asked,
-        states: &[(Vec<Outcome>, Trace)],
+        states: &[After],
         value: Outcome,
         stacks: Stacks,
     ) -> Option<bool> {
         let was_put_back = !asked.again;
         // Where it stands, it need not be put back to.
-        let stands = |(looks, _): &(Vec<Outcome>, Trace)| asked.looks.as_ref() == Some(looks);
+        let stands = |state: &After| asked.looks.as_ref() == Some(&state.looks);
         let first = states.iter().position(stands).unwrap_or(0);
-        let ways = states[first..].iter().chain(&states[..first]).map(|(looks, _)| looks.as_slice()).chain([&[][..]]);
+        let states_at_look = states[first..].iter().chain(&states[..first]).filter(|state| !state.relayed);
+        let ways = states_at_look.map(|state| state.looks.as_slice()).chain([&[][..]]);
         let mut all = Vec::new();
         for looks in ways {
             let Some(found) = self.go_on_from(asked, looks, value, stacks) else { return Some(false) };
@@ -101,18 +111,21 @@ impl RustMachine {
         if !same && goes_wrong && stacks == Stacks::AtTheEnd { None } else { Some(same) }
     }
 
-    /// The states in which a thread can be after looks that fail, and such looks.
+    /// The states in which a thread can be after looks that fail with some values, if all that are there may be seen by the other
+    /// look at the word.
     pub(super) fn states_after(
         &mut self,
         asked: &mut Asked,
         before: &Place,
         fails: &[Outcome],
-    ) -> Option<Vec<(Vec<Outcome>, Trace)>> {
-        let mut states = vec![(Vec::new(), before.trace)];
+        there: &[Outcome],
+    ) -> Option<Vec<After>> {
+        let mut states = vec![After { looks: Vec::new(), trace: before.trace, relayed: false }];
         let mut next = 0;
         while next < states.len() {
-            for &value in fails {
-                let mut looks: Vec<Outcome> = states[next].0.clone();
+            let was_relayed = states[next].relayed;
+            for &value in if was_relayed { there } else { fails } {
+                let mut looks: Vec<Outcome> = states[next].looks.clone();
                 looks.push(value);
                 let there = !asked.again && self.come_after(asked, &looks);
                 if !there || asked.again {
@@ -120,13 +133,18 @@ impl RustMachine {
                 }
                 let seen = asked.seen.take().filter(|(seen, _)| *seen == looks);
                 let now = seen.map_or_else(|| self.place(asked, OPERATION), |(_, now)| now);
-                if !now.differs_in_stack(before) || states.len() == MOST {
+                let relayed = asked.is_relayed(&now, before);
+                if !relayed && !now.differs_in_stack(before) || states.len() == MOST {
                     return None;
                 }
-                match states.iter().find(|(_, trace)| *trace == now.trace) {
+                if was_relayed && relayed && !fails.contains(&value) {
+                    // It would wait for something else, with a value with which it could go on.
+                    return None;
+                }
+                match states.iter().find(|state| (state.trace, state.relayed) == (now.trace, relayed)) {
                     // It might have come there by these.
-                    Some((known, _)) => asked.looks = (!known.is_empty()).then(|| known.clone()),
-                    None => states.push((looks, now.trace)),
+                    Some(known) => asked.looks = (!known.looks.is_empty()).then(|| known.looks.clone()),
+                    None => states.push(After { looks, trace: now.trace, relayed }),
                 }
             }
             next += 1;
@@ -210,13 +228,17 @@ impl RustMachine {
         fail
     }
 
-    /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, what it comes to then.
+    /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, or from one look at the word to the other, what
+    /// it comes to then.
     pub(super) fn tell_look(&mut self, asked: &mut Asked, value: Outcome) -> Option<u64> {
         let made = asked.looks.take();
-        if self.tell_once(asked.thread, value) != YIELDS {
+        let stood = asked.relay.and_then(|_| self.stands_at(asked.thread));
+        let mut came = self.tell_once(asked.thread, value);
+        if came == YIELDS {
+            came = self.tell_once(asked.thread, 0);
+        } else if !self.looks_elsewhere(asked, stood) {
             return None;
         }
-        let came = self.tell_once(asked.thread, 0);
         asked.looks = made.filter(|_| came == OPERATION).map(|mut made| {
             made.push(value);
             made

@@ -1,0 +1,393 @@
+//! Loops that take something with an exchange, and wait for it with a load of the same word: how many executions they have, and
+//! that nothing is lost (`machine/relayed.rs`). More random programs are tried with `FROM`, the first seed, and `COUNT`.
+
+use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use selvedge::{assume, hint, thread};
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::sync::{Arc, Mutex};
+
+const MODELS: [MemoryModel; 4] = [MemoryModel::Rc11, MemoryModel::Sc, MemoryModel::Tso, MemoryModel::Ra];
+
+type Lock = fn(&AtomicUsize);
+
+/// Executions of some threads with a lock, each of which finds what those before it have left.
+fn executions(threads: usize, lock: Lock) -> [u64; 3] {
+    let stats = Builder::new().explore(move || {
+        let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
+        let start = |_| {
+            let words = Arc::clone(&words);
+            thread::spawn(move || {
+                lock(&words[0]);
+                words[1].store(words[1].load(Relaxed) + 1, Relaxed);
+                words[0].store(0, Release);
+            })
+        };
+        let handles: Vec<_> = (0..threads).map(start).collect();
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        assert_eq!(words[1].load(Relaxed), threads);
+    });
+    assert_eq!((stats.failure, stats.not_covered), (None, vec![]));
+    [stats.complete, stats.blocked, stats.spurious]
+}
+
+#[inline(never)]
+fn swap_and_test(lock: &AtomicUsize) {
+    while lock.swap(1, Acquire) == 1 {
+        while lock.load(Relaxed) == 1 {
+            hint::spin_loop();
+        }
+    }
+}
+
+#[inline(never)]
+fn exchange_and_test(lock: &AtomicUsize) {
+    while lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+        while lock.load(Relaxed) == 1 {
+            thread::yield_now();
+        }
+    }
+}
+
+#[inline(never)]
+fn test_and_swap(lock: &AtomicUsize) {
+    loop {
+        while lock.load(Relaxed) == 1 {
+            hint::spin_loop();
+        }
+        if lock.swap(1, Acquire) == 0 {
+            break;
+        }
+    }
+}
+
+#[inline(never)]
+fn test_and_exchange(lock: &AtomicUsize) {
+    while lock.load(Relaxed) == 1 || lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+        hint::spin_loop();
+    }
+}
+
+/// Without optimisation, what was found is left on the stack: this is about programs that are compiled as usual.
+fn is_optimised() -> bool {
+    !std::env::current_exe().expect("the program has a name").iter().any(|part| part == "debug")
+}
+
+#[test]
+fn an_exchange_that_fails_has_no_execution() {
+    for lock in [swap_and_test as Lock, exchange_and_test] {
+        let counts = [2, 3, 4].map(|threads| executions(threads, lock));
+        assert!(!is_optimised() || counts == [[2, 0, 0], [6, 0, 0], [24, 0, 0]], "{counts:?}");
+    }
+    // The load may find the lock free before others have taken it.
+    for lock in [test_and_swap as Lock, test_and_exchange] {
+        let counts = [2, 3].map(|threads| executions(threads, lock));
+        assert!(!is_optimised() || counts == [[4, 0, 0], [36, 0, 0]], "{counts:?}");
+    }
+}
+
+/// The load waits for something else than the exchange: a thread that has failed may be stuck where another is not.
+#[test]
+fn a_load_that_waits_where_the_exchange_would_not_is_stuck() {
+    let stats = Builder::new().explore(|| {
+        let x = Arc::new(AtomicUsize::new(1));
+        let other = Arc::clone(&x);
+        let handle = thread::spawn(move || other.store(0, Relaxed));
+        while x.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+            while x.load(Relaxed) != 7 {
+                hint::spin_loop();
+            }
+        }
+        handle.join().unwrap();
+    });
+    let failure = stats.failure.unwrap_or_default();
+    assert!(failure.contains("livelock"), "{failure:?}");
+}
+
+/// How something is taken.
+#[derive(Clone, Copy, Debug)]
+struct Taking {
+    exchange: Exchange,
+    /// It is had if this is found.
+    free: usize,
+    /// The load waits with these, by their bits.
+    waits: usize,
+    /// The load comes first.
+    first: bool,
+    /// It also says that it waits after an exchange that has failed.
+    pauses: bool,
+    /// It gives up if the load has found this.
+    ends: usize,
+    leaves: Leaves,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Exchange {
+    Swap(usize),
+    Exchange(usize),
+    Weak(usize),
+    Or(usize),
+    Add,
+}
+
+/// What a round that fails leaves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Leaves {
+    Nothing,
+    /// How many there were; it gives up after two.
+    Count,
+    /// What was found last.
+    Last,
+    /// What the load has found last.
+    Seen,
+    /// Something that is not looked at.
+    Rest,
+    /// It looks at the other word.
+    Other,
+    /// It stores to the other word.
+    Store,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Take(usize, Taking),
+    Store(usize, usize),
+    Load(usize),
+    Swap(usize, usize),
+}
+
+type Program = Vec<Vec<Act>>;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 ^ self.0 >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % n
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn taking(&mut self) -> Taking {
+        let taken = self.of(&[1, 1, 2]);
+        let exchanges = [
+            Exchange::Swap(taken),
+            Exchange::Exchange(taken),
+            Exchange::Weak(taken),
+            Exchange::Or(taken),
+            Exchange::Add,
+        ];
+        // One that always changes the word does not wait.
+        let kinds = if self.below(8) == 0 { 5 } else { 4 };
+        let leaves = [Leaves::Count, Leaves::Last, Leaves::Seen, Leaves::Rest, Leaves::Other, Leaves::Store];
+        Taking {
+            exchange: self.of(&exchanges[..kinds]),
+            free: self.of(&[0, 0, 0, 0, 0, 0, 0, 2]),
+            waits: self.of(&[0b0010, 0b0110, 0b0110, 0b0010, 0b1110, 0b1010, 0b0011]),
+            first: self.below(2) == 0,
+            pauses: self.below(3) == 0,
+            ends: self.of(&[3, 9, 9]),
+            leaves: if self.below(2) == 0 { Leaves::Nothing } else { self.of(&leaves) },
+        }
+    }
+
+    fn act(&mut self) -> Act {
+        let word = self.of(&[0, 0, 0, 1]);
+        match self.below(4) {
+            0 => Act::Store(word, self.of(&[0, 0, 1, 2, 3])),
+            1 => Act::Load(word),
+            2 => Act::Swap(word, self.of(&[0, 0, 1, 2])),
+            _ => Act::Take(0, self.taking()),
+        }
+    }
+
+    fn program(&mut self) -> Program {
+        let mut threads: Program = vec![Vec::new(); 2 + self.below(2)];
+        let taking = self.taking();
+        for thread in &mut threads {
+            let mut taking = if self.below(3) == 0 { self.taking() } else { taking };
+            if self.below(2) == 0 {
+                taking.leaves = Leaves::Nothing;
+            }
+            let what = self.below(4);
+            if what > 0 {
+                thread.push(Act::Take(0, taking));
+                thread.push(Act::Store(0, taking.free));
+            }
+            if what < 2 {
+                thread.push(self.act());
+            }
+        }
+        threads
+    }
+}
+
+/// More rounds are not made where loops are not left to wait.
+const ROUNDS: usize = 3;
+
+/// Waits while a word has some value; what is found then.
+fn wait(word: &AtomicUsize, taking: Taking, looks_once: bool) -> usize {
+    let waits = |value: usize| value < 4 && taking.waits >> value & 1 == 1;
+    if looks_once {
+        let found = word.load(Relaxed);
+        assume(!waits(found));
+        return found;
+    }
+    loop {
+        let found = word.load(Relaxed);
+        if !waits(found) {
+            return found;
+        }
+        hint::spin_loop();
+    }
+}
+
+fn take(words: &[AtomicUsize; 2], word: usize, taking: Taking, looks_once: bool) -> usize {
+    let [word, other] = [&words[word], &words[1 - word]];
+    let (mut left, mut rest, mut rounds) = (0, 0, 0);
+    let mut loads = taking.first;
+    loop {
+        if loads {
+            let found = wait(word, taking, looks_once);
+            if found == taking.ends {
+                return 100 + left;
+            }
+            match taking.leaves {
+                Leaves::Seen => left = found,
+                Leaves::Rest => rest = found + 7,
+                Leaves::Other => left = other.load(Relaxed),
+                Leaves::Store => other.store(3, Relaxed),
+                _ => {}
+            }
+        }
+        loads = true;
+        let found = match taking.exchange {
+            Exchange::Swap(new) => word.swap(new, AcqRel),
+            Exchange::Exchange(new) => match word.compare_exchange(taking.free, new, Acquire, Relaxed) {
+                Ok(found) => found,
+                Err(found) => found,
+            },
+            Exchange::Weak(new) => match word.compare_exchange_weak(taking.free, new, SeqCst, Acquire) {
+                Ok(found) => found,
+                // For no reason: as if it were taken.
+                Err(found) if found == taking.free => 1,
+                Err(found) => found,
+            },
+            Exchange::Or(new) => word.fetch_or(new, Acquire),
+            Exchange::Add => word.fetch_add(1, Acquire),
+        };
+        black_box(rest);
+        if found == taking.free {
+            return 10 + left;
+        }
+        match taking.leaves {
+            Leaves::Count if left == 2 => return 20,
+            Leaves::Count => left += 1,
+            Leaves::Last => left = found,
+            _ => {}
+        }
+        rounds += usize::from(looks_once);
+        if looks_once {
+            assume(rounds < ROUNDS);
+        }
+        if taking.pauses && !looks_once {
+            hint::spin_loop();
+        }
+    }
+}
+
+fn act(words: &[AtomicUsize; 2], act: Act, looks_once: bool) -> usize {
+    match act {
+        Act::Take(word, taking) => take(words, word, taking, looks_once),
+        Act::Store(word, value) => {
+            words[word].store(value, Release);
+            0
+        }
+        Act::Load(word) => words[word].load(Acquire),
+        Act::Swap(word, value) => words[word].swap(value, AcqRel),
+    }
+}
+
+type Outcomes = BTreeSet<Vec<usize>>;
+
+fn explore(program: &Program, (engine, model): (Engine, MemoryModel), looks_once: bool) -> (Outcomes, Stats) {
+    let seen = Arc::new(Mutex::new(Outcomes::new()));
+    let (noted, program) = (Arc::clone(&seen), Arc::new(program.clone()));
+    let mut builder = Builder::new();
+    (builder.engine, builder.memory_model) = (engine, model);
+    (builder.max_branches, builder.max_permutations) = (300, Some(4000));
+    let stats = builder.explore(move || {
+        let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
+        let start = |n: usize| {
+            let (words, program) = (Arc::clone(&words), Arc::clone(&program));
+            thread::spawn(move || program[n].iter().fold(0, |all, &a| 1000 * all + act(&words, a, looks_once)))
+        };
+        let handles: Vec<_> = (0..program.len()).map(start).collect();
+        let mut outcome: Vec<usize> = handles.into_iter().map(|handle| handle.join().unwrap()).collect();
+        outcome.extend(words.each_ref().map(|word| word.load(Relaxed)));
+        noted.lock().unwrap().insert(outcome);
+    });
+    let outcomes = std::mem::take(&mut *seen.lock().unwrap());
+    (outcomes, stats)
+}
+
+/// Whether what was found is all that there is.
+fn is_whole(stats: &Stats) -> bool {
+    let ended = |what: &String| what.contains("ended at the first failure");
+    stats.not_covered.iter().all(ended)
+        && !stats.failure.as_ref().is_some_and(|failure| failure.contains("max_branches"))
+}
+
+/// Compares a program with what else is known of it; whether that could be done.
+fn check(program: &Program, model: MemoryModel) -> Result<bool, String> {
+    let (found, stats) = explore(program, (Engine::Graph, model), false);
+    if !is_whole(&stats) {
+        return Ok(false);
+    }
+    if model == MemoryModel::Sc {
+        let (wanted, all) = explore(program, (Engine::Trace, model), false);
+        if is_whole(&all) && all.failure.is_some() != stats.failure.is_some() {
+            return Err(format!("failures: {:?}, the trace engine has {:?}", stats.failure, all.failure));
+        }
+        if is_whole(&all) && all.failure.is_none() && found != wanted {
+            return Err(format!("{found:?}, the trace engine has {wanted:?}"));
+        }
+    }
+    if stats.failure.is_some() {
+        return Ok(true);
+    }
+    let (wanted, all) = explore(program, (Engine::Graph, model), true);
+    if is_whole(&all) && all.failure.is_none() {
+        let lost: Vec<_> = wanted.difference(&found).collect();
+        let more: Vec<_> = found.difference(&wanted).collect();
+        // What changes the word and fails may do so more often than here.
+        let changes =
+            |a: &Act| matches!(a, Act::Take(_, t) if !matches!(t.exchange, Exchange::Exchange(_) | Exchange::Weak(_)));
+        let may_be_more = program.iter().flatten().any(changes);
+        if !lost.is_empty() || !more.is_empty() && !may_be_more {
+            return Err(format!("lost {lost:?}, more {more:?}, {:?}", stats.notes));
+        }
+    }
+    Ok(true)
+}
+
+#[test]
+fn random_programs_have_all_their_outcomes() {
+    let number = |name, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
+    let (from, count) = (number("FROM", 0), number("COUNT", 300_u64));
+    let mut compared = 0;
+    for seed in from..from + count {
+        let program = Random(seed).program();
+        let model = MODELS[(seed % 4) as usize];
+        match check(&program, model) {
+            Ok(whole) => compared += u64::from(whole),
+            Err(why) => panic!("{seed} {model:?} {program:#?} {why}"),
+        }
+    }
+    println!("{compared} of {count} compared");
+    assert!(compared > count / 2, "{compared}");
+}
