@@ -112,6 +112,8 @@ pub struct Event {
     pub confirms: bool,
     /// A read with a condition: a thread that comes to it too early waits there.
     pub waits: bool,
+    /// A loop that waits begins with it: its thread may have let others go first before it (only kept if preemptions are counted).
+    pub yields: bool,
     /// What it is part of.
     pub role: Role,
     /// Which part of an access to several locations it is.

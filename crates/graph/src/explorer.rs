@@ -345,6 +345,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             }
         };
         self.look_up_place(thread);
+        let yields = self.options.preemptions.is_some() && self.runner.machine.lets_others_go(thread);
+        self.frames.top.graph.yields = yields;
         if self.is_at_turn(thread) {
             self.take_turn(thread);
             return Ok(Go::On);

@@ -75,6 +75,8 @@ pub struct Graph {
     pub may_be_open: bool,
     /// Whether nobody asks for the numbers of what comes before events (`past.rs`).
     pub without_past: bool,
+    /// Whether the next event is one before which its thread may let others go first.
+    pub yields: bool,
     /// The events that the machine has to execute to be where the threads of this graph are, in an order in which
     /// writes come before the reads that read from them. A read-modify-write is there once, as its write.
     pub executed: Vec<EventId>,
@@ -334,6 +336,7 @@ impl Graph {
             turn: Turn::Now,
             confirms: false,
             waits: false,
+            yields: std::mem::take(&mut self.yields),
             role: Role::Memory,
             part: None,
             choice: 0,

@@ -4,7 +4,8 @@
 //! interleavings; what counts is the one that takes fewest. An event is *ready* if what it depends on has taken place: what it
 //! reads from, the creation of its thread, the end of a thread that it joins; under SC also the writes that its own overwrites,
 //! and the reads of these. Once ready it stays so. A thread that comes to an event which is not ready has to make room. That is
-//! a preemption, unless it waits there: for a lock that is not free, or for a thread that has not ended.
+//! a preemption, unless it waits there: for a lock that is not free, or for a thread that has not ended. Where a loop that waits
+//! begins, a thread may always make room without one: it could have looked in vain before, and yielded.
 //!
 //! So an interleaving is an order in which threads are let run as far as they come. Only one thing is gained by a thread that makes
 //! room before it must: another one may come to an event at which it waits as long as this one has not gone on, and
@@ -68,7 +69,7 @@ pub fn slack(graph: &Graph, in_order: bool) -> u32 {
     let (mut preempted, mut others_write, mut waits) = (0u32, false, false);
     for thread in (0..graph.thread_limit()).map(ThreadId::new) {
         let mut events = graph.thread(thread).iter().map(|&e| graph.event(e));
-        waits |= events.clone().any(|event| event.waits);
+        waits |= events.clone().any(|event| event.waits || event.yields);
         match events.clone().any(|event| may_be_too_early(graph, event, in_order)) {
             true => preempted += 1,
             false => others_write |= events.any(Event::is_write),
@@ -169,8 +170,12 @@ impl Search<'_> {
         if ready > 0 {
             let mut after = done.clone();
             after[thread.index()] = count(ready);
-            let is_preempted = rest.get(ready).is_some_and(|&next| !self.waits(next, &after));
+            let is_preempted = rest.get(ready).is_some_and(|&next| !self.makes_room(next, &after));
             runs.push((thread, count(ready), is_preempted));
+        }
+        let yields = |n: &usize| self.graph.event(rest[*n]).yields;
+        for n in (1..ready).rev().filter(yields) {
+            runs.push((thread, count(n), false));
         }
         for n in (1..ready).filter(|&n| self.matters(rest[n], done)) {
             runs.push((thread, count(n), true));
@@ -193,6 +198,11 @@ impl Search<'_> {
             };
             matters && event.thread != waiting.thread && done[waiting.thread.index()] + 1 < waiting.index
         })
+    }
+
+    /// Whether a thread that comes to an event now makes room without a preemption.
+    fn makes_room(&self, e: EventId, done: &Done) -> bool {
+        self.graph.event(e).yields || self.waits(e, done)
     }
 
     /// Whether a thread that comes to an event now would wait there. It would not if it found the value with which it goes on,

@@ -132,6 +132,12 @@ pub trait Machine {
         false
     }
 
+    /// Whether a loop that waits for others begins, or begins anew, with the operation that a thread stands at: it lets others go
+    /// first there, which is no preemption.
+    fn lets_others_go(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// How many of its newest steps the iteration has that such a thread would start again, if that is known. Steps of it
     /// that write leave things as they were before it.
     fn iteration(&self, _thread: ThreadId) -> Option<usize> {

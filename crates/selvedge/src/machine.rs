@@ -383,6 +383,10 @@ impl RustMachine {
             watches = true;
             self.surroundings.keep(others);
             came = self.pool.resume(&mut slot.strand, 0);
+            let begins = slot.strand.pending().filter(|_| matches!(came, Came::Op));
+            if begins.is_some_and(|begins| runtime::shared(|shared| shared.begins_anew(begins.at))) {
+                came = Came::To(Yielded::Stop(runtime::starts_again()));
+            }
         }
         came
     }

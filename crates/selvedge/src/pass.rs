@@ -186,6 +186,15 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if is_empty(&first) && stats.failure.is_none() {
         stats.failure = Some("nothing was explored. That is an error of Selvedge; please report it\n".to_owned());
     }
+    if let Some(bound) = builder.preemption_bound.filter(|_| is_bounded(&first) && first.complete == 0)
+        && stats.failure.is_none()
+        && !stats.interrupted
+    {
+        stats.failure = Some(format!(
+            "no execution that was explored comes to its end, since others take more than {bound} preemptions \
+             (`preemption_bound`): nothing can be said of the model\n"
+        ));
+    }
     if left_out.choices {
         let note =
             "whether loops that spin and choose (`nondet`) ever end: a thread that comes round is not followed further";
@@ -254,6 +263,8 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         shared.blocks.freed_early = (!shared.retries.is_empty()).then(FxHashSet::default);
         shared.retries.on = builder.engine == Engine::Graph && !builder.attempts_one_by_one;
         shared.retries.spurious = builder.spurious;
+        shared.bounded = builder.engine == Engine::Graph && builder.preemption_bound.is_some();
+        shared.beginnings.clear();
     });
     let (mut starts, mut in_vain, mut was_empty) = (0, 0, false);
     loop {

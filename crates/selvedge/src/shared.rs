@@ -105,6 +105,9 @@ pub(crate) struct Shared {
     pub asked: u64,
     /// Places at which something may fail or end for no reason, by the addresses of their descriptions.
     pub without_reason: FxHashMap<usize, (&'static str, At)>,
+    /// Whether preemptions are counted, and if so, operations with which loops that wait begin.
+    pub bounded: bool,
+    pub beginnings: Vec<At>,
     /// What its threads have done.
     pub per_thread: Vec<PerThread>,
     /// Objects that the machine does not know of yet.
@@ -225,6 +228,8 @@ impl Shared {
             left_out: LeftOut::default(),
             asked: 0,
             without_reason: FxHashMap::default(),
+            bounded: false,
+            beginnings: Vec::new(),
             per_thread: Vec::new(),
             met: Vec::new(),
             bodies: Vec::new(),
@@ -574,6 +579,21 @@ impl Shared {
             self.left_out = LeftOut::default();
         }
         has_more
+    }
+
+    /// A loop that waits begins anew with an operation. Whether that is news which makes a difference: preemptions are counted.
+    pub fn begins_anew(&mut self, at: At) -> bool {
+        let news = self.bounded && !self.is_beginning(at);
+        if news {
+            self.beginnings.push(at);
+            self.restart = true;
+        }
+        news
+    }
+
+    /// Whether loops that wait begin with an operation.
+    pub fn is_beginning(&self, at: At) -> bool {
+        self.beginnings.iter().any(|&other| std::ptr::eq(other, at) || *other == *at)
     }
 
     /// Somebody tries to take a lock. Whether that is news which makes a difference.

@@ -74,6 +74,45 @@ fn threads_that_wait_for_each_other_are_explored_to_their_end() {
     assert_eq!((stats.complete, stats.blocked, stats.not_covered), (1, 0, vec![]));
 }
 
+/// The same where a look takes several operations: the thread lets others go first where the loop begins.
+#[test]
+fn loops_that_wait_with_several_operations_are_explored_to_their_end() {
+    type Words = ([AtomicUsize; 2], Mutex<usize>);
+    let looks: [fn(&Words, usize) -> bool; 3] = [
+        |(_, turn), mine| *turn.lock().unwrap() == mine,
+        |(words, _), mine| words[0].load(Acquire) == mine && words[1].load(Acquire) == mine,
+        |(words, _), mine| {
+            words[1].fetch_or(0, Relaxed);
+            words[0].load(Acquire) == mine
+        },
+    ];
+    for is_turn in looks {
+        for (bound, model) in [(0, MemoryModel::Rc11), (0, MemoryModel::Sc), (1, MemoryModel::Rc11)] {
+            let mut builder = Builder::new();
+            (builder.preemption_bound, builder.memory_model) = (Some(bound), model);
+            let stats = builder.explore(move || {
+                let shared: Arc<Words> = Arc::default();
+                let play = move |shared: &Words, first: usize| {
+                    for mine in [first, first + 2, first + 4, first + 6] {
+                        while !is_turn(shared, mine) {
+                            hint::spin_loop();
+                        }
+                        *shared.1.lock().unwrap() = mine + 1;
+                        shared.0.iter().for_each(|word| word.store(mine + 1, Release));
+                    }
+                };
+                let other = Arc::clone(&shared);
+                let handle = thread::spawn(move || play(&other, 1));
+                play(&shared, 0);
+                handle.join().unwrap();
+                panic!("the end is reached");
+            });
+            let failure = stats.failure.unwrap_or_default();
+            assert!(failure.contains("the end is reached"), "{bound} {model:?}: {failure:?}");
+        }
+    }
+}
+
 /// Adds without caring for others.
 fn careless(count: &AtomicUsize) {
     let old = count.load(Relaxed);

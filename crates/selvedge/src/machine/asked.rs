@@ -140,6 +140,12 @@ impl Machine for RustMachine {
         }
     }
 
+    /// A load that waits is one that the engine knows as such.
+    fn lets_others_go(&self, thread: ThreadId) -> bool {
+        let State { op, at: Some(at), .. } = *self.state(thread) else { return false };
+        !matches!(op, Op::Access(Access { spins: true, .. })) && runtime::shared(|shared| shared.is_beginning(at))
+    }
+
     /// That is looked at (`machine/retries.rs`).
     fn overwrites_own_stores(&self) -> bool {
         true
