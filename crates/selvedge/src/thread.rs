@@ -214,7 +214,7 @@ where
             runtime::announce(&left.value);
             left.value = Some(value);
         };
-        if runtime::shared(|shared| shared.config.panics_end_threads) {
+        if runtime::look_up(|shared| shared.config.panics_end_threads) {
             match catch_unwind(AssertUnwindSafe(f)) {
                 Ok(value) => leave(value),
                 Err(panic) => left().panic = Some(panic),
@@ -222,7 +222,7 @@ where
         } else {
             leave(f());
         }
-        if runtime::shared(|shared| shared.config.sees_ends) {
+        if runtime::look_up(|shared| shared.config.sees_ends) {
             end_access(runtime::must_be_inside(), AccessKind::Store { value: 1 }, at);
         }
     }));
