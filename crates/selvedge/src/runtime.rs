@@ -144,7 +144,7 @@ pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
     impl Drop for Tidied {
         #[inline]
         fn drop(&mut self) {
-            if UNUSUAL.get() && !YIELDER.get().is_null() {
+            if UNUSUAL.get() && is_inside() {
                 scrub();
             }
         }
@@ -158,7 +158,7 @@ pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
 #[inline]
 pub(crate) fn look_up<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
     let found = shared_untidily(f);
-    if UNUSUAL.get() && !YIELDER.get().is_null() {
+    if UNUSUAL.get() && is_inside() {
         scrub_frame();
     }
     found
@@ -200,10 +200,15 @@ pub(crate) fn is_busy() -> bool {
 }
 
 /// The thread that runs, if one of a model does.
+#[inline]
 pub(crate) fn current() -> Option<ThreadId> {
-    // The allocator asks too, also when the variables of the operating system's thread are gone.
-    let yielder = YIELDER.try_with(Cell::get).unwrap_or(std::ptr::null());
-    (!yielder.is_null()).then(|| ThreadId::new(THREAD.get()))
+    is_inside().then(|| ThreadId::new(THREAD.get()))
+}
+
+/// Whether a thread of a model runs. The allocator asks too, also when the variables of the operating system's thread are gone.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    !YIELDER.try_with(Cell::get).unwrap_or(std::ptr::null()).is_null()
 }
 
 /// The thread that runs.
