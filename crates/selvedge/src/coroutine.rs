@@ -252,6 +252,24 @@ impl Strand {
     }
 }
 
+/// Clears registers that a thread finds when it starts: it saves them on its stack, and what is left over in them from the
+/// engine would tell states apart, or be taken for a pointer that the thread has.
+#[inline(always)]
+fn clear_registers() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the compiler is told that these registers have changed.
+    unsafe {
+        std::arch::asm!(
+            "xor r12d, r12d",
+            "xor r13d, r13d",
+            "xor r14d, r14d",
+            "xor r15d, r15d",
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            options(nomem, nostack),
+        );
+    }
+}
+
 /// Where a thread has come to.
 pub(crate) enum Came {
     /// It has come to an operation: [`Strand::pending`].
@@ -385,6 +403,7 @@ impl Pool {
         runtime::set_here(Some(strand.here));
         runtime::count_turn();
         overflow::guard(&raw const strand.guarded);
+        clear_registers();
         let result = coroutine.resume(outcome);
         overflow::guard(std::ptr::null());
         self.beat.is_back();
