@@ -22,6 +22,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/actors/src/context.rs", "reaches the running process and its yielder through pointers"),
     ("crates/actors/src/coroutine.rs", "abandons coroutines that catch what should make them unwind"),
     ("crates/selvedge/src/runtime.rs", "reaches the yielder of the running coroutine through a pointer"),
+    ("crates/selvedge/src/runtime/scrubbing.rs", "clears the stack with instructions that not every processor has"),
     ("crates/selvedge/src/coroutine.rs", "abandons coroutines without unwinding them, and looks at their stacks"),
     ("crates/selvedge/examples/table/main.rs", "runs the programs below"),
     ("crates/selvedge/examples/programs/bugs.rs", "code that is unsafe by nature"),

@@ -49,28 +49,37 @@ thread_local! {
 // SAFETY: blocks come from and go to the inner allocator with the layouts that the caller gives; what a model's thread frees
 // goes there later.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
+    #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract.
         let block = unsafe { self.0.alloc(layout) };
-        note(block, layout);
-        tidy();
+        if runtime::is_inside() {
+            note(block, layout);
+            tidy();
+        }
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract.
         let block = unsafe { self.0.alloc_zeroed(layout) };
-        note(block, layout);
-        tidy();
+        if runtime::is_inside() {
+            note(block, layout);
+            tidy();
+        }
         block
     }
 
+    #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if !is_kept(block, layout) {
+        let is_inside = runtime::is_inside();
+        if !is_inside || !is_kept(block, layout) {
             // SAFETY: the caller keeps the contract.
             unsafe { self.0.dealloc(block, layout) }
         }
-        tidy();
+        if is_inside {
+            tidy();
+        }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -95,16 +104,16 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
 /// Clears what allocators have left below on the stack of a model's thread, if that is compared. They leave pointers to what
 /// they keep between blocks: that is the end of one block, or even part of it, and would be taken for a pointer to it. And lists
 /// of blocks grow in some runs only.
-#[inline(always)]
+#[inline]
 fn tidy() {
-    if runtime::current().is_some() && QUIET.get() == 0 && !runtime::is_busy() {
+    if QUIET.get() == 0 && !runtime::is_busy() {
         runtime::tidy();
     }
 }
 
 /// The blocks, if a model's own code runs.
 fn with<R>(f: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
-    if runtime::current().is_none() || QUIET.get() > 0 || runtime::is_busy() {
+    if !runtime::is_inside() || QUIET.get() > 0 || runtime::is_busy() {
         return None;
     }
     let blocks = BLOCKS.get();

@@ -187,7 +187,7 @@ fn begin_any(word: &Word, how: Use, at: At, pointer: Option<Pointer>) {
 #[track_caller]
 pub(crate) fn end(word: &Word, how: Use, place: usize) {
     let Some(thread) = runtime::current() else { return };
-    let ended = runtime::shared(|shared| {
+    let ended = runtime::look_up(|shared| {
         let addr = word.known(shared)?;
         let now = runtime::turns() + shared.repeated;
         let borrow = shared.borrows.end(addr, thread, how).filter(|borrow| borrow.since != now)?;

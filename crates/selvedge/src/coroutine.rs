@@ -154,23 +154,22 @@ impl Strand {
         let (now, before) = (self.words(self.low()), &saved.words);
         let common = now.len().min(before.len());
         let (deeper, now) = now.split_at(now.len() - common);
-        let mut changed = |depth: usize, words: &[u64], old: &[u64]| {
-            for (m, &word) in words.iter().enumerate() {
-                if old.get(m) != Some(&word) && !engine.contains(&(word as usize)) {
-                    differs(depth + m, word);
-                }
+        let before = &before[before.len() - common..];
+        let mut changed = |depth: usize, word: u64| {
+            if !engine.contains(&(word as usize)) {
+                differs(depth, word);
             }
         };
         // Most of it is the same.
-        let same = |new: &[u64; 8], old: &[u64; 8]| new.iter().zip(old).fold(0, |all, (new, old)| all | new ^ old) == 0;
-        let (now, before) = (now.as_rchunks::<8>(), before[before.len() - common..].as_rchunks::<8>());
-        for (n, (new, old)) in now.1.iter().rev().zip(before.1.iter().rev()).enumerate() {
-            if !same(new, old) {
-                changed(8 * n, new, old);
+        for (n, (new, old)) in now.rchunks(64).zip(before.rchunks(64)).enumerate().filter(|(_, (new, old))| new != old)
+        {
+            for (m, (&new, _)) in new.iter().zip(old).rev().enumerate().filter(|(_, (new, old))| new != old) {
+                changed(64 * n + m, new);
             }
         }
-        changed(8 * now.1.len(), now.0, before.0);
-        changed(common.next_multiple_of(8), deeper, &[]);
+        for (m, &word) in deeper.iter().rev().enumerate() {
+            changed(common + m, word);
+        }
     }
 
     /// The ends of its stack.
@@ -250,6 +249,24 @@ impl Strand {
         let size = size.min(STACK - GUARD);
         // SAFETY: the stack belongs to nobody else, and its highest bytes are mapped and writable.
         unsafe { std::ptr::write_bytes((stack.base().get() - size) as *mut u8, 0, size) };
+    }
+}
+
+/// Clears registers that a thread finds when it starts: it saves them on its stack, and what is left over in them from the
+/// engine would tell states apart, or be taken for a pointer that the thread has.
+#[inline(always)]
+fn clear_registers() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the compiler is told that these registers have changed.
+    unsafe {
+        std::arch::asm!(
+            "xor r12d, r12d",
+            "xor r13d, r13d",
+            "xor r14d, r14d",
+            "xor r15d, r15d",
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            options(nomem, nostack),
+        );
     }
 }
 
@@ -386,6 +403,7 @@ impl Pool {
         runtime::set_here(Some(strand.here));
         runtime::count_turn();
         overflow::guard(&raw const strand.guarded);
+        clear_registers();
         let result = coroutine.resume(outcome);
         overflow::guard(std::ptr::null());
         self.beat.is_back();

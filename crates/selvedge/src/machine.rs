@@ -176,13 +176,16 @@ pub(crate) struct Left {
     saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
     met: Vec<Numbered>,
+    image: Vec<u64>,
+    surroundings: Surroundings,
+    told: Vec<u64>,
 }
 
 impl RustMachine {
     /// A machine that will run this closure.
     pub fn new(body: Body) -> RustMachine {
         let (left, spins) = runtime::shared(|shared| (std::mem::take(&mut shared.left), shared.spins));
-        let Left { memory, slots, states, steps, saved, marks, met } = left;
+        let Left { memory, slots, states, steps, saved, marks, met, image, surroundings, told } = left;
         let mut memory = memory.unwrap_or_else(|| {
             let mut memory = Memory::new();
             places::block(&mut memory);
@@ -208,9 +211,9 @@ impl RustMachine {
             returns: returns::Returns::default(),
             reached: RefCell::default(),
             ahead: None,
-            image: Vec::new(),
-            surroundings: Surroundings::default(),
-            told: Vec::new(),
+            image,
+            surroundings,
+            told,
             tries: Box::default(),
             compared: determinism::Compared::new_in(met),
         }
@@ -228,6 +231,9 @@ impl RustMachine {
             saved: std::mem::take(&mut self.saved),
             marks: std::mem::take(&mut self.marks),
             met: self.compared.take_met(),
+            image: std::mem::take(&mut self.image),
+            surroundings: std::mem::take(&mut self.surroundings),
+            told: std::mem::take(&mut self.told),
         };
         left.slots.clear();
         left.states.clear();
@@ -235,6 +241,7 @@ impl RustMachine {
         left.saved.clear();
         left.marks.clear();
         left.met.clear();
+        left.told.clear();
         left
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn virtual_of(value: u64) -> u64 {
 
 /// What the model's code sees of a value of 8 bytes.
 pub(crate) fn real_of(value: u64) -> u64 {
-    if may_be_virtual(value) { runtime::shared(|shared| shared.real_of(value)) } else { value }
+    if may_be_virtual(value) { runtime::look_up(|shared| shared.real_of(value)) } else { value }
 }
 
 /// What is said of an object that cannot be asked what it is.
@@ -38,7 +38,8 @@ pub(crate) struct Word {
     /// The run in which it was last met, and its number there.
     remembered: AtomicU64,
     init: u64,
-    size: u8,
+    /// As a whole word: bytes between would be left over from the stack on which it is made, and what is in memory is compared.
+    size: u64,
     what: &'static str,
     /// Where it was made; none if it was made by nobody, in memory that was freed before it was used: the compiler leaves
     /// out stores that only a use after free could find.
@@ -60,7 +61,7 @@ impl Word {
     /// A word with its first value.
     #[track_caller]
     pub const fn new(what: &'static str, size: u8, init: u64) -> Word {
-        Word { remembered: AtomicU64::new(0), init, size, what, at: Some(Location::caller()) }
+        Word { remembered: AtomicU64::new(0), init, size: size as u64, what, at: Some(Location::caller()) }
     }
 
     /// A word that is known to the engine from now on, if it is made inside a model.
@@ -101,6 +102,11 @@ impl Word {
         self.see_with(|| self.init)
     }
 
+    /// How many bytes it has.
+    fn size(&self) -> u8 {
+        self.size as u8
+    }
+
     /// As `see`, if the first value is known only when it is met.
     ///
     /// Never inlined: what is left over when an object is met must not be part of the frames of operations (`awaits.rs`).
@@ -136,7 +142,7 @@ impl Word {
                 let number = match self.at.filter(|_| !freed) {
                     Some(at) => {
                         let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
-                        shared.meet(place, self.size, init, self.what, at)
+                        shared.meet(place, self.size(), init, self.what, at)
                     }
                     None => shared.meet(place, 8, 0, UNKNOWN, caller),
                 };
@@ -161,7 +167,7 @@ impl Word {
     /// Whether it has been used in this run.
     pub fn is_of_this_run(&self) -> bool {
         let remembered = self.remembered.load(Ordering::Relaxed);
-        runtime::shared(|shared| shared.recognise(remembered).is_some())
+        runtime::look_up(|shared| shared.recognise(remembered).is_some())
     }
 
     /// Stops the thread unless the word was made in this run: what it stands for would not start again with its first
@@ -194,7 +200,7 @@ impl Word {
     pub fn access(&self, order: Order, kind: AccessKind, at: At) -> Outcome {
         let addr = self.addr();
         runtime::tidy_frame();
-        runtime::perform(Op::Access(Access::new(addr, self.size, order, kind)), at)
+        runtime::perform(Op::Access(Access::new(addr, self.size(), order, kind)), at)
     }
 
     /// Accesses it for a lock or the like.
@@ -207,7 +213,7 @@ impl Word {
         purpose: Purpose,
         at: At,
     ) -> Outcome {
-        let access = Access::new(self.addr(), self.size, order, kind);
+        let access = Access::new(self.addr(), self.size(), order, kind);
         runtime::tidy_frame();
         runtime::perform(Op::Access(Access { purpose, until, ..access }), at)
     }

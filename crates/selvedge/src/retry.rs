@@ -84,7 +84,7 @@ use std::hash::{Hash, Hasher};
 
 /// A place in the source that is looked up fast: hashing and comparing names of files takes time.
 #[derive(Clone, Copy, Debug)]
-struct Spot(At);
+pub(crate) struct Spot(pub At);
 
 impl PartialEq for Spot {
     fn eq(&self, other: &Spot) -> bool {

@@ -19,10 +19,13 @@ use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
 mod panicking;
+mod scrubbing;
 mod stopping;
 
 use panicking::{aside, count_aside, install_hook};
 pub(crate) use panicking::{take_aside, take_panic};
+pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
+use scrubbing::{scrub, scrub_frame};
 use stopping::outside_model;
 pub(crate) use stopping::{
     block, fail, must_run, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one, violation,
@@ -83,8 +86,6 @@ thread_local! {
     static UPDATING: Cell<bool> = const { Cell::new(false) };
     /// Whether a weak exchange that is tried out fails though it finds what it expects.
     static FAILS: Cell<bool> = const { Cell::new(false) };
-    /// Whether the library was not optimised, and its frames are large.
-    static DEEP: Cell<bool> = const { Cell::new(false) };
     /// Whether operations need more than usual: some thread has operations that were put off, or some spins.
     static UNUSUAL: Cell<bool> = const { Cell::new(false) };
     /// Whether some thread has operations that were put off.
@@ -137,18 +138,30 @@ pub(crate) fn is_spoiled() -> bool {
 #[track_caller]
 #[inline]
 pub(crate) fn shared<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
-    /// Clears the stack afterwards, also if there is a panic.
+    /// Clears the stack of a model's thread afterwards, also if there is a panic: what the library keeps grows in some runs
+    /// only, and allocators leave pointers to what lies between blocks.
     struct Tidied;
     impl Drop for Tidied {
         #[inline]
         fn drop(&mut self) {
-            if UNUSUAL.get() {
-                tidy_own();
+            if UNUSUAL.get() && is_inside() {
+                scrub();
             }
         }
     }
     let _tidied = Tidied;
     shared_untidily(f)
+}
+
+/// The same if something is looked up only: nothing is allocated, and frames are small.
+#[track_caller]
+#[inline]
+pub(crate) fn look_up<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
+    let found = shared_untidily(f);
+    if UNUSUAL.get() && is_inside() {
+        scrub_frame();
+    }
+    found
 }
 
 /// The same if the stack below is cleared by who calls this, or if nothing is left over there.
@@ -187,10 +200,15 @@ pub(crate) fn is_busy() -> bool {
 }
 
 /// The thread that runs, if one of a model does.
+#[inline]
 pub(crate) fn current() -> Option<ThreadId> {
-    // The allocator asks too, also when the variables of the operating system's thread are gone.
-    let yielder = YIELDER.try_with(Cell::get).unwrap_or(std::ptr::null());
-    (!yielder.is_null()).then(|| ThreadId::new(THREAD.get()))
+    is_inside().then(|| ThreadId::new(THREAD.get()))
+}
+
+/// Whether a thread of a model runs. The allocator asks too, also when the variables of the operating system's thread are gone.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    !YIELDER.try_with(Cell::get).unwrap_or(std::ptr::null()).is_null()
 }
 
 /// The thread that runs.
@@ -348,7 +366,8 @@ fn marked(op: Op, at: At) -> Op {
 #[inline(never)]
 fn performed(op: &Op, at: At, outcome: Outcome) {
     let thread = ThreadId::new(THREAD.get());
-    shared(|shared| {
+    // What is below was clear when the thread was suspended.
+    look_up(|shared| {
         if let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
             && !shared.retries.is_empty()
         {
@@ -500,76 +519,6 @@ pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
     }
 }
 
-/// Comes before operations that loops wait with; always inlined into the model's code. It keeps compilers from making a
-/// copy of the operation for the first look of a loop (what jumps to a label is not copied), and clears the stack below, so
-/// that the state of the thread is the same before every look (`machine/awaits.rs`). Without it, nothing goes wrong: there
-/// are more executions.
-#[inline(always)]
-pub(crate) fn prepare() {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    // SAFETY: it does nothing.
-    unsafe {
-        std::arch::asm!("/* {0} */", label {}, options(nomem, nostack, preserves_flags));
-    }
-    tidy();
-}
-
-/// Clears the stack below, if threads spin: what the next operation finds there must not depend on what came before it.
-#[inline(always)]
-pub(crate) fn tidy() {
-    if UNUSUAL.get() {
-        scrub();
-    }
-}
-
-/// The same for a model's thread after the library has worked on its stack: what it keeps grows in some runs only, and allocators
-/// leave pointers to what lies between blocks.
-#[inline(never)]
-fn tidy_own() {
-    if current().is_some() {
-        scrub();
-    }
-}
-
-/// The same for who calls [`perform`] next: that is one small frame, and what is below it is cleared from there.
-#[inline(always)]
-pub(crate) fn tidy_frame() {
-    if UNUSUAL.get() {
-        scrub_frame();
-    }
-}
-
-/// Clears the stack where the frame of what is called next will be: of [`perform`], or of what it calls.
-#[inline(never)]
-fn scrub_frame() {
-    if DEEP.get() {
-        scrub_deep();
-    } else {
-        std::hint::black_box(&mut [0u64; 64]);
-    }
-}
-
-/// Clears the stack where the frames of what is called next will be.
-#[inline(never)]
-fn scrub() {
-    if DEEP.get() {
-        scrub_deep();
-    } else {
-        scrub_flat();
-    }
-}
-
-/// Enough for frames that are not optimised.
-#[inline(never)]
-fn scrub_deep() {
-    std::hint::black_box(&mut [0u64; 512]);
-}
-
-#[inline(never)]
-fn scrub_flat() {
-    std::hint::black_box(&mut [0u64; 160]);
-}
-
 /// The thread is about to write something that is part of the model.
 ///
 /// What owns something is not announced: somebody else may have got to know of that.
@@ -577,13 +526,8 @@ fn scrub_flat() {
 pub(crate) fn announce<T: ?Sized>(data: &T) {
     if UNUSUAL.get() && !std::mem::needs_drop::<T>() {
         let (start, size) = (std::ptr::from_ref(data).cast::<u8>().addr(), size_of_val(data));
-        shared(|shared| shared.announce(start, size));
+        look_up(|shared| shared.announce(start, size));
     }
-}
-
-/// Says how large the frames of the library are.
-pub(crate) fn frames_are_deep(deep: bool) {
-    DEEP.set(deep);
 }
 
 #[track_caller]

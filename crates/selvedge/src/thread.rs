@@ -109,7 +109,8 @@ pub(crate) type Packet<T> = Arc<Mutex<Left<T>>>;
 /// copied with bytes that mean nothing.
 pub(crate) struct Left<T> {
     value: Option<T>,
-    pub panic: Option<Box<dyn Any + Send>>,
+    /// In a box of its own: where there is none, all bytes of one word say so.
+    pub panic: Option<Box<Box<dyn Any + Send>>>,
 }
 
 /// Waits for a thread.
@@ -176,7 +177,7 @@ pub(crate) fn joined<T>(thread: &Thread, result: &Packet<T>) -> std::thread::Res
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
     match (result.value.take(), result.panic.take()) {
         (Some(value), _) => Ok(value),
-        (None, Some(panic)) => Err(panic),
+        (None, Some(panic)) => Err(*panic),
         // A destructor joins because of a panic, and does not wait.
         (None, None) => Err(Box::new("the thread has not ended")),
     }
@@ -214,15 +215,15 @@ where
             runtime::announce(&left.value);
             left.value = Some(value);
         };
-        if runtime::shared(|shared| shared.config.panics_end_threads) {
+        if runtime::look_up(|shared| shared.config.panics_end_threads) {
             match catch_unwind(AssertUnwindSafe(f)) {
                 Ok(value) => leave(value),
-                Err(panic) => left().panic = Some(panic),
+                Err(panic) => left().panic = Some(Box::new(panic)),
             }
         } else {
             leave(f());
         }
-        if runtime::shared(|shared| shared.config.sees_ends) {
+        if runtime::look_up(|shared| shared.config.sees_ends) {
             end_access(runtime::must_be_inside(), AccessKind::Store { value: 1 }, at);
         }
     }));

@@ -60,7 +60,7 @@ impl Machine for RustMachine {
             && runtime::shared(|shared| shared.retries.begins(at) && !shared.once)
             && ahead.is_none()
         {
-            self.may_begin_attempt(thread)?;
+            self.may_begin_attempt(thread, outcome)?;
             if self.stale {
                 self.run_again()?;
                 self.check(thread, &op, Some(at))?;

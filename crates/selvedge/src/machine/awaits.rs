@@ -38,23 +38,23 @@ use super::owed::Going;
 use super::{RustMachine, apart, relayed};
 use crate::coroutine::Came;
 use crate::number::mix;
+use crate::retry::Spot;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::script::Step;
 use crate::spin::is_quiet;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, Purpose, ThreadId};
-use std::panic::Location;
 
 /// The places of operations that threads have come from to `spin_loop`, and whether they are awaits.
 #[derive(Default)]
 pub(crate) struct Awaits {
-    places: FxHashMap<Location<'static>, (Await, Returns)>,
+    places: FxHashMap<Spot, (Await, Returns)>,
     /// Whether operations at a place may wait, by its address: a place may have several, and to compare names of files takes
     /// time.
     marked: FxHashMap<usize, bool>,
     /// Where threads come to from looks that fail, if it is another look at the same word (`machine/relayed.rs`).
-    relays: FxHashMap<Location<'static>, At>,
+    relays: FxHashMap<Spot, At>,
     /// Places where looks have not been tried out (`machine/owed.rs`).
     owed: Vec<At>,
     /// Whether places are noted.
@@ -121,16 +121,17 @@ impl Awaits {
         if let Some(&known) = marked.get(&address) {
             return known;
         }
-        let is_marked = places.get(at).is_some_and(|(known, _)| *known != Await::GivenUp);
+        let is_marked = places.get(&Spot(at)).is_some_and(|(known, _)| *known != Await::GivenUp);
         marked.insert(address, is_marked);
         is_marked
     }
 
     /// A thread has come from an operation to `spin_loop`. Whether that is news.
     pub fn note(&mut self, op: &Op, at: At) -> bool {
-        let is_new = matches!(op, Op::Access(access) if self.on && is_look(access) && !self.places.contains_key(at));
+        let is_new =
+            matches!(op, Op::Access(access) if self.on && is_look(access) && !self.places.contains_key(&Spot(at)));
         if is_new {
-            self.places.insert(*at, (Await::Unknown(0), Returns::Same));
+            self.places.insert(Spot(at), (Await::Unknown(0), Returns::Same));
             self.marked.clear();
         }
         is_new
@@ -138,12 +139,12 @@ impl Awaits {
 
     /// A look that fails has led to another one at the same word. Whether that is news.
     pub(super) fn note_relay(&mut self, at: At, to: At) -> bool {
-        let known =
-            self.places.get(at).is_some_and(|(known, _)| *known == Await::GivenUp) || self.relays.contains_key(at);
+        let known = self.places.get(&Spot(at)).is_some_and(|(known, _)| *known == Await::GivenUp)
+            || self.relays.contains_key(&Spot(at));
         let is_new = self.on && !known;
         if is_new {
-            self.places.insert(*at, (Await::Unknown(0), Returns::AsGood));
-            self.relays.insert(*at, to);
+            self.places.insert(Spot(at), (Await::Unknown(0), Returns::AsGood));
+            self.relays.insert(Spot(at), to);
             self.marked.clear();
         }
         is_new
@@ -151,30 +152,30 @@ impl Awaits {
 
     /// Where threads come to from looks at a place that fail.
     pub(super) fn relay(&self, at: At) -> Option<At> {
-        if self.relays.is_empty() { None } else { self.relays.get(at).copied() }
+        if self.relays.is_empty() { None } else { self.relays.get(&Spot(at)).copied() }
     }
 
     /// Whether looks at a place may come back in another state.
     pub(super) fn may_differ(&self, at: At) -> bool {
-        self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::AsGood)
+        self.places.get(&Spot(at)).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
     /// The same, or none has come back yet.
     pub(super) fn may_come_to_differ(&self, at: At) -> bool {
         let first = |known: &Await, returns: &Returns| matches!((known, returns), (Await::Unknown(_), Returns::Same));
-        self.places.get(at).is_some_and(|(known, returns)| *returns == Returns::AsGood || first(known, returns))
+        self.places.get(&Spot(at)).is_some_and(|(known, returns)| *returns == Returns::AsGood || first(known, returns))
     }
 
     /// A look has come back in another state, the first that has come back at all: whether looks may do so from now on.
     fn lets_differ(&mut self, at: At) -> bool {
-        let Some((Await::Unknown(_), returns @ Returns::Same)) = self.places.get_mut(at) else { return false };
+        let Some((Await::Unknown(_), returns @ Returns::Same)) = self.places.get_mut(&Spot(at)) else { return false };
         *returns = Returns::AsGood;
         true
     }
 
     /// Whether looks at a place were found that come back in another state and make a difference.
     fn must_be_same(&self, at: At) -> bool {
-        self.places.get(at).is_some_and(|(_, returns)| *returns == Returns::SameOnly)
+        self.places.get(&Spot(at)).is_some_and(|(_, returns)| *returns == Returns::SameOnly)
     }
 
     /// What has come of a look; whether everything has to start again, since the place is given up or is treated otherwise.
@@ -182,8 +183,8 @@ impl Awaits {
         if let Look::Relays(to) = look {
             return self.note_relay(at, to);
         }
-        let is_relayed = self.relays.contains_key(at);
-        let Some((known, returns)) = self.places.get_mut(at) else { return false };
+        let is_relayed = self.relays.contains_key(&Spot(at));
+        let Some((known, returns)) = self.places.get_mut(&Spot(at)) else { return false };
         let before = (*known == Await::GivenUp, *returns);
         (*known, *returns) = match (look, *known, *returns) {
             (Look::Elsewhere, _, returns) => (Await::GivenUp, returns),

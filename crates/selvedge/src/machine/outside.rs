@@ -88,7 +88,14 @@ impl Outside {
         self.captured.extend(captured(own.closure));
         let known = Known::new(own, shared);
         for stack in stacks {
-            self.see(stack.iter().copied(), shared, &known);
+            // Most of a stack are zeros and small numbers.
+            let (rest, parts) = stack.as_rchunks::<8>();
+            self.see(rest.iter().copied(), shared, &known);
+            for words in parts {
+                if words.iter().fold(0, |all, word| all | word) >= known.memory.first() {
+                    self.see(words.iter().copied(), shared, &known);
+                }
+            }
         }
         for n in 0..shared.blocks.all().len() {
             let (_, bytes) = shared.blocks.nth(n);
@@ -166,7 +173,7 @@ impl Outside {
         let (memory, stack) = (known.memory, known.stack);
         for word in words {
             // What owns something points to words.
-            if memory.contains(word) && word.is_multiple_of(8) && !stack.contains(word) {
+            if memory.contains(word) && word.is_multiple_of(8) && !stack.contains(word) && !self.seen.has(word) {
                 self.see_pointer(word, shared, known);
             }
         }
@@ -174,9 +181,6 @@ impl Outside {
 
     #[inline(never)]
     fn see_pointer(&mut self, word: u64, shared: &Shared, known: &Known) {
-        if self.seen.has(word) {
-            return;
-        }
         let at = word as usize;
         let is_inside = known.closure.contains(word)
             || known.stacks.contains(word) && shared.places.on_stack(at).is_some()

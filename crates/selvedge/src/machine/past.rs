@@ -9,7 +9,7 @@ use super::retries::Attempt;
 use crate::number::{Number, mix};
 use crate::script::Step;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, Addr, Op, ThreadId, truncate};
+use selvedge_machine::{Access, Addr, Op, Outcome, ThreadId, truncate};
 use std::hash::{Hash, Hasher};
 
 /// What has been written to a word that a thread may still read, oldest first, and numbers for what that depends on.
@@ -81,6 +81,21 @@ impl RustMachine {
         }
         past.number = past.key(attempt);
         Some(past)
+    }
+
+    /// A number for a step with which a thread may begin an attempt: for what it has been told before it, the outcome, and
+    /// what was written before that to the word that it accesses.
+    pub(super) fn beginning(&mut self, start: usize, thread: ThreadId, op: &Op, outcome: Outcome) -> u64 {
+        self.number_steps();
+        let mut number = mix(self.told_before(start, thread), outcome);
+        if let Op::Access(access) = op {
+            for (step, &told) in self.steps[..start].iter().zip(&self.tries.told) {
+                if let Some(value) = written(step, access.addr) {
+                    number = mix(mix(number, value), told);
+                }
+            }
+        }
+        number
     }
 
     /// Gives numbers to steps that have none yet.

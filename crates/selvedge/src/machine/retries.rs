@@ -9,7 +9,7 @@ use super::{RustMachine, State, TRIED, past};
 use crate::retry::{Exchange, Retries, Speculates, Then, is_load, sees_no_more};
 use crate::runtime::{self, At};
 use crate::script::Step;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Machine, Op, Outcome, Status, Stop, ThreadId, truncate};
 use std::collections::BTreeSet;
@@ -23,6 +23,8 @@ pub(super) struct Tries {
     pub inits: FxHashMap<Addr, u64>,
     /// Numbers for what threads have been told, by step, as far as they are known (`past.rs`).
     pub told: Vec<u64>,
+    /// Beginnings of attempts that had not to be tried out (`RustMachine::beginning`).
+    beginnings: FxHashSet<u64>,
     /// A thread that was about to begin an attempt, and the same at its end.
     pub start: Snapshot,
     pub end: Snapshot,
@@ -314,9 +316,13 @@ impl RustMachine {
         false
     }
 
-    /// A thread is about to be told the outcome of an operation with which an attempt may begin.
-    pub(super) fn may_begin_attempt(&mut self, thread: ThreadId) -> Result<(), Stop> {
-        if self.is_first_attempt(thread) {
+    /// A thread is about to be told the outcome of an operation with which an attempt may begin. It is kept, so that attempts
+    /// can be tried out that would have failed, unless those before such an attempt will hardly have to be: if it has to be
+    /// put back after all, everything is run again.
+    pub(super) fn may_begin_attempt(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        let op = self.states[thread.index()].op;
+        let beginning = self.beginning(self.made, thread, &op, outcome);
+        if self.tries.beginnings.contains(&beginning) || self.is_first_attempt(thread) {
             self.tries.start.forget();
             return Ok(());
         }
@@ -386,11 +392,16 @@ impl RustMachine {
     /// Looks at the attempts that could have failed before this one.
     fn look_at_attempts(&mut self, attempt: &Attempt) -> Result<(), Stop> {
         if !self.may_have_failed(attempt) {
+            self.need_not_be_tried_out(attempt);
             return Ok(());
         }
-        let Some(past) = self.past_of(attempt) else { return Ok(()) };
+        let Some(past) = self.past_of(attempt) else {
+            self.need_not_be_tried_out(attempt);
+            return Ok(());
+        };
         let key = self.key(attempt, &past);
         if runtime::shared(|shared| shared.retries.looked.contains(&key)) {
+            self.need_not_be_tried_out(attempt);
             self.keep_attempt(attempt, &past);
             return Ok(());
         }
@@ -420,8 +431,20 @@ impl RustMachine {
             }
             looked.insert(key);
         });
+        self.need_not_be_tried_out(attempt);
         self.keep_attempt(attempt, &past);
         Ok(())
+    }
+
+    /// It was known, or is from now on, what attempts leave that fail before this one: the next time that one begins like it, its
+    /// thread need not be kept there.
+    fn need_not_be_tried_out(&mut self, attempt: &Attempt) {
+        let Step { op, outcome, .. } = attempt.steps[0];
+        let beginning = self.beginning(attempt.start, attempt.thread, &op, outcome);
+        if self.tries.beginnings.len() == TRIED {
+            self.tries.beginnings.clear();
+        }
+        self.tries.beginnings.insert(beginning);
     }
 
     /// How much is in use of the stack that is deepest.

@@ -47,6 +47,11 @@ impl From<Range<usize>> for Span {
 }
 
 impl Span {
+    /// The first address in it.
+    pub fn first(self) -> u64 {
+        self.start
+    }
+
     /// Asked for every word of a stack.
     #[inline]
     pub fn contains(self, at: u64) -> bool {
