@@ -22,6 +22,7 @@ const TRIED: &str = "try to take that lock";
 struct Shared {
     ready: AtomicUsize,
     count: AtomicUsize,
+    lone: AtomicUsize,
     notify: Notify,
     lock: Mutex<usize>,
     shelf: RwLock<usize>,
@@ -215,6 +216,42 @@ fn a_lock_that_is_tried_is_held_by_one_who_waits() {
         let failure = stats.failure.expect("both wait for ever");
         assert!(failure.starts_with("livelock"), "{way:?}: {failure}");
     }
+}
+
+/// Loops that do not say that they wait are found out, also if they write.
+#[test]
+fn what_writes_in_each_round_need_not_say_that_it_waits() {
+    waits(REPEATS, |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            shared.lone.store(1, Release);
+        }
+    });
+    waits(REPEATS, |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            shared.lone.store(1, Release);
+            shared.lone.store(0, Release);
+        }
+    });
+    waits(REPEATS, |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            thread::current().unpark();
+            thread::park();
+        }
+    });
+    waits(REPEATS, |shared| {
+        block_on(std::future::poll_fn(|cx| {
+            if shared.ready.load(Acquire) == 1 {
+                return Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Pending
+        }));
+    });
+    waits("", |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            let _ = shared.lock.try_lock().map(|value| *value);
+        }
+    });
 }
 
 /// The values that a model returns in some execution.
