@@ -378,7 +378,8 @@ impl RustMachine {
                 state = slot.churn.state(&state);
             }
             let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
-            let cycle = slot.spin.comes_back(state, is_tried, add).or(is_cut_off.then_some(Cycle::Endless));
+            let by_others = |lock| runtime::shared(|shared| shared.is_tried_by_others(lock, thread));
+            let cycle = slot.spin.comes_back(state, by_others, add).or(is_cut_off.then_some(Cycle::Endless));
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 if runtime::shared(|shared| shared.restart) {
@@ -507,7 +508,7 @@ impl RustMachine {
 
 /// Whether somebody tries to take a lock.
 fn is_tried(addr: Addr) -> bool {
-    runtime::shared(|shared| shared.tried.contains(&addr))
+    runtime::shared(|shared| shared.is_tried(addr))
 }
 
 /// Whether a word is a count of references.

@@ -411,7 +411,7 @@ fn in_words(longest: Longest) -> String {
     let Longest { rounds, thread, op, at } = longest;
     let (name, what, place) = (report::name(thread), report::operation(&op), runtime::span(at));
     format!(
-        "{name} has performed this {rounds} times and changed nothing that others see: {what}, at {place}. A loop that waits \
+        "{name} has performed this {rounds} times, and nothing has come of it: {what}, at {place}. A loop that waits \
          for others ends with `hint::spin_loop()` or `thread::yield_now()`, and is then explored without a bound unless it \
          also changes something itself, such as a counter"
     )

@@ -9,6 +9,10 @@
 //! before, having changed nothing, is a pure cycle wherever it yields (`spin.rs`), and what is a pure cycle is found out by
 //! looking at its whole state. So it does no harm to mark a place in vain; it takes time only.
 //!
+//! A thread may also write in each iteration, and leave things as they are: it stores the same, sets a flag and resets it, unparks
+//! itself and parks, or wakes its own task. If it has done exactly the same many times, and found the same, it is likely to go on
+//! like that, and the place where it looks is marked as well.
+//!
 //! If the thread counts its iterations, its states differ, and the loop may still never end. It is then cut off as others that
 //! never come back (`endless.rs`). If no execution comes to its end, or the bound on the length of an execution is met, the
 //! operation that was performed most often is what is reported.
@@ -24,6 +28,8 @@ use std::panic::Location;
 
 /// A place is marked when a thread has come there so often and has changed nothing.
 const OFTEN: u32 = 16;
+/// The same of one that does the same again and again and writes, if a round has no more steps than this.
+const LONGEST: usize = 32;
 /// That is looked at whenever a run has come to a multiple of so many steps.
 const EVERY: usize = 32;
 
@@ -93,7 +99,8 @@ pub(crate) fn looks_for_loops(steps: &[Step], thread: ThreadId) -> bool {
 }
 
 fn finds_loop(steps: &[Step], thread: ThreadId) -> bool {
-    let Some(now) = most_often(steps, thread).filter(|now| now.rounds >= OFTEN) else { return false };
+    let quiet = most_often(steps, thread).filter(|now| now.rounds >= OFTEN);
+    let Some(now) = quiet.or_else(|| repeats(steps, thread)) else { return false };
     runtime::shared(|shared| {
         let is_new = shared.unmarked.came(now);
         shared.restart |= is_new;
@@ -128,6 +135,42 @@ fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
     }
     let rounds = places.into_iter().map(|(known, _, rounds)| Longest { rounds, ..known });
     rounds.filter(|known| known.rounds > 0).max_by_key(|known| known.rounds)
+}
+
+/// What a thread looks at in each round, if it has done the same [`OFTEN`] times: the same operations at the same places, which have
+/// found the same. If what it finds differs from round to round (it counts something, say), that may be what ends it.
+///
+/// If it takes locks, it is looked at what it does while it holds as few of them as possible: who is cut off keeps them.
+fn repeats(steps: &[Step], thread: ThreadId) -> Option<Longest> {
+    let own = steps.iter().rev().filter(|step| step.thread == thread);
+    let own: Vec<&Step> = own.take(LONGEST * OFTEN as usize).collect();
+    let is_same = |one: &Step, other: &Step| {
+        let is_there = match (one.at, other.at) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other),
+            _ => false,
+        };
+        is_there && one.op == other.op && one.outcome == other.outcome
+    };
+    let is_round = |&length: &usize| {
+        let again = own[length..length * OFTEN as usize].iter();
+        own.iter().zip(again).all(|(one, other)| is_same(one, other))
+    };
+    let length = (1..=own.len() / OFTEN as usize).find(is_round)?;
+    let mut held = 0;
+    let mut found: Option<(i32, Longest)> = None;
+    for step in own[..length].iter().rev() {
+        if let (Some(_), Some(at)) = (waits(&step.op), step.at)
+            && found.is_none_or(|(fewest, _)| held < fewest)
+        {
+            found = Some((held, Longest { rounds: OFTEN, thread, op: step.op, at }));
+        }
+        held += match step.op {
+            Op::Access(Access { purpose: Purpose::Lock, .. }) => 1,
+            Op::Access(Access { purpose: Purpose::Unlock, .. }) => -1,
+            _ => 0,
+        };
+    }
+    found.map(|(_, found)| found)
 }
 
 /// What an operation adds to something.
@@ -183,6 +226,31 @@ mod tests {
         assert!(most_often(&steps, main).is_none());
         steps.extend([step(AccessKind::Load); 3]);
         assert_eq!(most_often(&steps, main).map(|most| most.rounds), Some(3));
+    }
+
+    #[test]
+    fn what_writes_the_same_many_times_is_found_where_it_looks() {
+        let (at, other, main) = (Location::caller(), here(), selvedge_machine::main_thread());
+        let step = |at, kind, outcome| {
+            let op = Op::Access(Access::new(Addr(64), 1, Order::AcqRel, kind));
+            Step { thread: main, op, outcome, now: 0, at: Some(at) }
+        };
+        let round = [step(at, AccessKind::Load, 0), step(other, AccessKind::Store { value: 1 }, 0)];
+        let many = round.repeat(OFTEN as usize);
+        assert!(repeats(&many, main).is_some_and(|found| std::ptr::eq(found.at, at)));
+        assert!(repeats(&many[1..], main).is_none(), "not often enough");
+        let mut counts = many.clone();
+        counts[6].outcome = 1;
+        assert!(repeats(&counts, main).is_none(), "it has found something else in between");
+    }
+
+    #[track_caller]
+    fn caller() -> At {
+        Location::caller()
+    }
+
+    fn here() -> At {
+        caller()
     }
 
     #[test]

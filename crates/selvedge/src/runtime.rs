@@ -347,7 +347,8 @@ fn comes_again(op: &Op, at: At) -> bool {
 /// Somebody tries to take a lock.
 #[track_caller]
 pub(crate) fn tries(lock: Addr) {
-    if !std::thread::panicking() && shared(|shared| shared.tries(lock)) {
+    let thread = ThreadId::new(THREAD.get());
+    if !std::thread::panicking() && shared(|shared| shared.tries(lock, thread)) {
         start_again();
     }
 }

@@ -19,10 +19,11 @@ use crate::spin::{Cycle, Iteration, Waits};
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, ThreadId};
 use std::any::Any;
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,8 +158,8 @@ pub(crate) struct Shared {
     pub spins: usize,
     /// Where threads spin.
     pub awaits: Awaits,
-    /// Locks that somebody tries to take in some execution, and so may find held.
-    pub tried: FxHashSet<Addr>,
+    /// Locks that somebody tries to take in some execution, and so may find held; and who does, if it is one thread.
+    tried: FxHashMap<Addr, Option<ThreadId>>,
     /// Whether a cycle in which locks are taken was taken for a pure one.
     pub spins_with_locks: bool,
     /// Where threads come again and again without saying that they spin.
@@ -255,7 +256,7 @@ impl Shared {
             top: 0,
             spins: 0,
             awaits: Awaits::default(),
-            tried: FxHashSet::default(),
+            tried: FxHashMap::default(),
             spins_with_locks: false,
             unmarked: Unmarked::default(),
             retries: Retries::default(),
@@ -535,9 +536,9 @@ impl Shared {
                 self.left_out.choices |= !self.config.spurious;
                 None
             }
-            Cycle::InVain => {
+            Cycle::InVain(iteration) => {
                 self.left_out.rounds = true;
-                None
+                Some(iteration)
             }
             Cycle::Holds => {
                 self.left_out.holds = true;
@@ -597,8 +598,31 @@ impl Shared {
     }
 
     /// Somebody tries to take a lock. Whether that is news which makes a difference.
-    pub fn tries(&mut self, lock: Addr) -> bool {
-        self.tried.insert(lock) && self.spins_with_locks
+    pub fn tries(&mut self, lock: Addr, thread: ThreadId) -> bool {
+        let is_news = match self.tried.entry(lock) {
+            Entry::Vacant(entry) => {
+                entry.insert(Some(thread));
+                true
+            }
+            Entry::Occupied(mut entry) => {
+                let is_other = entry.get().is_some_and(|first| first != thread);
+                if is_other {
+                    entry.insert(None);
+                }
+                is_other
+            }
+        };
+        is_news && self.spins_with_locks
+    }
+
+    /// Whether somebody tries to take a lock.
+    pub fn is_tried(&self, lock: Addr) -> bool {
+        self.tried.contains_key(&lock)
+    }
+
+    /// Whether somebody else does than this thread.
+    pub fn is_tried_by_others(&self, lock: Addr, thread: ThreadId) -> bool {
+        self.tried.get(&lock).is_some_and(|only| *only != Some(thread))
     }
 
     /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.

@@ -27,10 +27,14 @@
 //! for holds there, since the lock is as free as it was, and that the count of readers is less by one in between tells
 //! nobody anything. He acquires from u directly, from which he acquired through L and U before, so no edge of happens-before
 //! is new. What the lock protects is the same, since I has not changed memory. But whoever *tries* to take the lock may find
-//! it held by L, and that is nowhere to be found in G - I. So nothing of this holds for locks which somebody tries to take in
-//! some execution (`try_lock` and its kind); if that is seen after a cycle was taken for a pure one, the exploration starts
-//! again. A cycle with such locks is made [`ROUNDS`] times, and then the thread is cut off: the verdict says that. So it does
-//! of no other cycle.
+//! it held by L, and that is nowhere to be found in G - I. So nothing of this holds for locks which somebody else tries to take
+//! in some execution (`try_lock` and its kind); if that is seen after a cycle was taken for a pure one, the exploration starts
+//! again. A cycle with such locks is made [`ROUNDS`] times, and then the thread is cut off: the verdict says that. It is a livelock
+//! if nobody has had the lock since, or written to what the thread looks at, and nobody waits who has tried to take the lock.
+//!
+//! What the thread itself tries does no harm. If it finds the lock free, that is a taking L like any other, of what is there
+//! after u; if not, it is a read. In either case it is part of I and taken away with it. And what the thread tries before or
+//! after I it does not try between L and U, so it does not find the lock held by L.
 //!
 //! A cycle may also have exchanges in it that confirm a load (`retry.rs`, `update.rs`), and have taken place. Each stands for one
 //! that was tried until it succeeded, and is one like any other: its condition says what it has found, and nothing of what comes
@@ -194,7 +198,7 @@ pub(crate) enum Cycle {
     /// The same, but the thread could have chosen otherwise.
     Chooses { locks: bool },
     /// Others try to take a lock that is taken in it, but it was made often enough.
-    InVain,
+    InVain(Iteration),
     /// The same: it holds a lock when it comes round, which it gives back in between, so that others may have it then.
     Holds,
     /// The same: others might have noticed what is changed in memory and put back.
@@ -299,7 +303,8 @@ impl Spin {
     }
 
     /// The thread is at the end of an iteration: whether it has come back to a state in which it has been, and does not go
-    /// on. If it adds to something each time, it goes on for long unless others were found to do so (`adds`).
+    /// on. `is_tried` tells which locks others try to take. If it adds to something each time, it goes on for long unless others
+    /// were found to do so (`adds`).
     pub fn comes_back(&mut self, state: Vec<u64>, is_tried: impl Fn(Addr) -> bool, adds: bool) -> Option<Cycle> {
         let (done, steps) = (self.done.len(), self.steps);
         let is_back = |visit: &&mut Visit| visit.since.is_nothing() && visit.state == state;
@@ -336,7 +341,7 @@ impl Spin {
             let cycle = match (gives_back, noticed) {
                 (false, _) => Cycle::Holds,
                 (true, true) => Cycle::Noticed(iteration),
-                (true, false) => Cycle::InVain,
+                (true, false) => Cycle::InVain(iteration),
             };
             return (visit.rounds > ROUNDS).then_some(cycle);
         }
@@ -506,6 +511,7 @@ mod tests {
         let ops = [lock(Purpose::Lock), lock(Purpose::Unlock)];
         let mut spin = Spin::default();
         let rounds = [0; 3].map(|_| cycle(&mut spin, &ops, true));
-        assert_eq!(rounds, [None, None, Some(Cycle::InVain)]);
+        let iteration = Iteration { steps: 2, locks: false, repeats: true };
+        assert_eq!(rounds, [None, None, Some(Cycle::InVain(iteration))]);
     }
 }

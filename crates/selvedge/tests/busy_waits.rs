@@ -8,20 +8,24 @@ use selvedge::future::block_on;
 use selvedge::model::{Stats, is_tried_out};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use selvedge::sync::{Arc, Notify};
+use selvedge::sync::{Arc, Mutex, Notify, RwLock};
 use selvedge::{hint, thread};
 use std::collections::BTreeSet;
 use std::task::Poll::{Pending, Ready};
 use ways::{WAYS, Way, explore};
 
 const REPEATS: &str = "writes the same each time";
+const TRIED: &str = "try to take that lock";
 
 /// What a model has, in which main waits for what another thread does.
 #[derive(Default)]
 struct Shared {
     ready: AtomicUsize,
     count: AtomicUsize,
+    lone: AtomicUsize,
     notify: Notify,
+    lock: Mutex<usize>,
+    shelf: RwLock<usize>,
 }
 
 /// Main waits for 1. If nobody writes that, it is found to spin forever; and so is what comes after the loop.
@@ -118,6 +122,135 @@ fn a_future_wakes_itself() {
             hint::spin_loop();
             Pending
         }));
+    });
+}
+
+#[test]
+fn a_thread_tries_to_take_a_lock_that_nobody_else_tries() {
+    waits("", |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            let _ = shared.lock.try_lock().map(|value| *value);
+            hint::spin_loop();
+        }
+    });
+    waits("", |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            let _ = shared.shelf.try_write().map(|value| *value);
+            hint::spin_loop();
+            let _ = shared.shelf.try_read().map(|value| *value);
+        }
+    });
+}
+
+/// A thread that tries to take a lock and waits for what is in it sees what others put there, and is found to spin if they do not.
+#[test]
+fn what_is_under_a_lock_that_is_tried_is_seen() {
+    for way in WAYS {
+        let run = move |puts: usize| {
+            explore(way, move || {
+                let shared = Arc::new(Shared::default());
+                let other = Arc::clone(&shared);
+                let handle = thread::spawn(move || *other.lock.lock().unwrap() = puts);
+                while !shared.lock.try_lock().is_ok_and(|value| *value == 1) {
+                    hint::spin_loop();
+                }
+                handle.join().unwrap();
+            })
+        };
+        let stats = run(1);
+        assert_eq!((stats.failure, stats.not_covered), (None, vec![]), "{way:?}");
+        assert!((1..=16).contains(&stats.complete), "{way:?}: {}", stats.complete);
+        let failure = run(2).failure.expect("nobody puts 1 there");
+        assert!(failure.starts_with("livelock: main spins forever"), "{way:?}: {failure}");
+    }
+}
+
+/// Somebody else tries as well: he may find the lock held, as often as the loop is followed; and if he is gone and nobody writes what
+/// the loop waits for, it is a livelock all the same.
+#[test]
+fn a_lock_that_others_try_is_found_held() {
+    for way in WAYS {
+        let run = move |sets: usize| {
+            values(way, move || {
+                let shared = Arc::new(Shared::default());
+                let other = Arc::clone(&shared);
+                let handle = thread::spawn(move || {
+                    let found = usize::from(other.lock.try_lock().is_err());
+                    other.ready.store(sets, Release);
+                    found
+                });
+                while shared.ready.load(Acquire) == 0 {
+                    let _ = shared.lock.try_lock().map(|value| *value);
+                    hint::spin_loop();
+                }
+                handle.join().unwrap()
+            })
+        };
+        let (noted, stats) = run(1);
+        assert_eq!((stats.failure, noted), (None, BTreeSet::from([0, 1])), "{way:?}");
+        assert!(stats.not_covered.iter().any(|what| what.contains(TRIED)), "{way:?}: {:?}", stats.not_covered);
+        let failure = run(0).1.failure.expect("nobody writes 1");
+        assert!(failure.starts_with("livelock: main spins forever"), "{way:?}: {failure}");
+    }
+}
+
+/// One thread holds the lock that another one tries to take, and each waits for the other.
+#[test]
+fn a_lock_that_is_tried_is_held_by_one_who_waits() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let shared = Arc::new(Shared::default());
+            let other = Arc::clone(&shared);
+            let handle = thread::spawn(move || {
+                let _held = other.lock.lock().unwrap();
+                while other.ready.load(Acquire) == 0 {
+                    hint::spin_loop();
+                }
+            });
+            while shared.ready.load(Acquire) == 0 {
+                let _ = shared.lock.try_lock().map(|value| *value);
+                hint::spin_loop();
+            }
+            handle.join().unwrap();
+        });
+        let failure = stats.failure.expect("both wait for ever");
+        assert!(failure.starts_with("livelock"), "{way:?}: {failure}");
+    }
+}
+
+/// Loops that do not say that they wait are found out, also if they write.
+#[test]
+fn what_writes_in_each_round_need_not_say_that_it_waits() {
+    waits(REPEATS, |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            shared.lone.store(1, Release);
+        }
+    });
+    waits(REPEATS, |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            shared.lone.store(1, Release);
+            shared.lone.store(0, Release);
+        }
+    });
+    waits(REPEATS, |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            thread::current().unpark();
+            thread::park();
+        }
+    });
+    waits(REPEATS, |shared| {
+        block_on(std::future::poll_fn(|cx| {
+            if shared.ready.load(Acquire) == 1 {
+                return Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Pending
+        }));
+    });
+    waits("", |shared| {
+        while shared.ready.load(Acquire) == 0 {
+            let _ = shared.lock.try_lock().map(|value| *value);
+        }
     });
 }
 

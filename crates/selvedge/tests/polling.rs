@@ -273,7 +273,8 @@ fn loops_that_try_to_take_a_lock_end() {
         handle.join().unwrap();
         vec![*flag.lock().unwrap()]
     });
-    assert!(!is_covered(&stats));
+    // Nobody else tries: to take the lock in vain is seen by nobody.
+    assert!(is_covered(&stats));
 }
 
 #[test]

@@ -12,11 +12,22 @@
 //! Steps are in an order in which nobody reads what was not written yet. Whoever takes a lock reads from who has given
 //! it back, so in this order locks are handed over as in the execution.
 
-use super::RustMachine;
+use super::{RustMachine, is_tried};
 use crate::script::Step;
 use crate::spin::is_quiet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, Addr, Op, Purpose, Status, ThreadId};
+
+/// The lock that a step takes, if it does. To try is an exchange like any other, and takes the lock if it changes something.
+fn taken_by(step: &Step) -> Option<Addr> {
+    match step.op {
+        Op::Access(Access { purpose: Purpose::Lock, addr, .. }) => Some(addr),
+        Op::Access(Access { purpose: Purpose::Data, addr, .. }) if !is_quiet(&step.op, step.outcome) => {
+            is_tried(addr).then_some(addr)
+        }
+        _ => None,
+    }
+}
 
 impl RustMachine {
     /// Whether somebody who may have changed something has had a lock since a thread has had it in its newest steps.
@@ -37,7 +48,7 @@ impl RustMachine {
             if step.thread == thread && !is_of_iteration {
                 return false;
             }
-            let Op::Access(Access { purpose: Purpose::Lock, addr, .. }) = step.op else { continue };
+            let Some(addr) = taken_by(step) else { continue };
             match step.thread == thread {
                 true if had.contains(&addr) => return true,
                 false if !is_of_iteration => had.push(addr),
