@@ -126,7 +126,7 @@ struct Taking {
 #[derive(Clone, Copy, Debug)]
 enum Exchange {
     Swap(usize),
-    Exchange(usize),
+    Strong(usize),
     Weak(usize),
     Or(usize),
     Add,
@@ -174,13 +174,8 @@ impl Random {
 
     fn taking(&mut self) -> Taking {
         let taken = self.of(&[1, 1, 2]);
-        let exchanges = [
-            Exchange::Swap(taken),
-            Exchange::Exchange(taken),
-            Exchange::Weak(taken),
-            Exchange::Or(taken),
-            Exchange::Add,
-        ];
+        let exchanges =
+            [Exchange::Swap(taken), Exchange::Strong(taken), Exchange::Weak(taken), Exchange::Or(taken), Exchange::Add];
         // One that always changes the word does not wait.
         let kinds = if self.below(8) == 0 { 5 } else { 4 };
         let leaves = [Leaves::Count, Leaves::Last, Leaves::Seen, Leaves::Rest, Leaves::Other, Leaves::Store];
@@ -267,7 +262,7 @@ fn take(words: &[AtomicUsize; 2], word: usize, taking: Taking, looks_once: bool)
         loads = true;
         let found = match taking.exchange {
             Exchange::Swap(new) => word.swap(new, AcqRel),
-            Exchange::Exchange(new) => match word.compare_exchange(taking.free, new, Acquire, Relaxed) {
+            Exchange::Strong(new) => match word.compare_exchange(taking.free, new, Acquire, Relaxed) {
                 Ok(found) => found,
                 Err(found) => found,
             },
@@ -366,7 +361,7 @@ fn check(program: &Program, model: MemoryModel) -> Result<bool, String> {
         let more: Vec<_> = found.difference(&wanted).collect();
         // What changes the word and fails may do so more often than here.
         let changes =
-            |a: &Act| matches!(a, Act::Take(_, t) if !matches!(t.exchange, Exchange::Exchange(_) | Exchange::Weak(_)));
+            |a: &Act| matches!(a, Act::Take(_, t) if !matches!(t.exchange, Exchange::Strong(_) | Exchange::Weak(_)));
         let may_be_more = program.iter().flatten().any(changes);
         if !lost.is_empty() || !more.is_empty() && !may_be_more {
             return Err(format!("lost {lost:?}, more {more:?}, {:?}", stats.notes));
