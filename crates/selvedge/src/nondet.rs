@@ -102,7 +102,7 @@ pub(crate) fn for_no_reason(what: &'static str) -> bool {
 }
 
 /// Whether a weak exchange of a word fails for no reason. That is no choice if it ends an attempt of a loop that would leave no
-/// trace (`retry.rs`).
+/// trace (`retry.rs`), nor if the thread waits with it (`machine/awaits.rs`).
 #[track_caller]
 #[inline(never)]
 pub(crate) fn exchange_fails(addr: Addr, size: u8, expected: u64) -> bool {
@@ -111,7 +111,8 @@ pub(crate) fn exchange_fails(addr: Addr, size: u8, expected: u64) -> bool {
         && runtime::shared(|shared| {
             shared.retries.is_weakly(at);
             let open = shared.per_thread(thread).open;
-            let need_not = shared.retries.need_not_fail(open, (addr, size, expected), at);
+            let ends_attempt = shared.retries.need_not_fail(open, (addr, size, expected), at);
+            let need_not = ends_attempt || shared.waits_weakly(at);
             if need_not {
                 shared.without_reason.insert(std::ptr::from_ref(at).addr(), (FAILS, at));
             }

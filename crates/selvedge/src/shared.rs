@@ -597,6 +597,22 @@ impl Shared {
         self.beginnings.iter().any(|&other| std::ptr::eq(other, at) || *other == *at)
     }
 
+    /// Whether a thread that waits with an exchange need not be asked whether that fails for no reason: it is tried out that it
+    /// makes no difference.
+    pub fn waits_weakly(&self, at: At) -> bool {
+        self.retries.on && self.retries.is_weak(at) && self.awaits.need_not_choose(at)
+    }
+
+    /// Whether looks at a place may come back in another state.
+    pub fn may_differ(&self, at: At) -> bool {
+        self.awaits.may_differ(at) || self.waits_weakly(at)
+    }
+
+    /// The same, or none has come back yet.
+    pub fn may_come_to_differ(&self, at: At) -> bool {
+        self.awaits.may_come_to_differ(at) || self.waits_weakly(at)
+    }
+
     /// Somebody tries to take a lock. Whether that is news which makes a difference.
     pub fn tries(&mut self, lock: Addr, thread: ThreadId) -> bool {
         let is_news = match self.tried.entry(lock) {

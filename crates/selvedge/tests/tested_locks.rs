@@ -52,6 +52,23 @@ fn exchange_and_test(lock: &AtomicUsize) {
 }
 
 #[inline(never)]
+fn exchange_weakly_and_test(lock: &AtomicUsize) {
+    while lock.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        while lock.load(Relaxed) == 1 {
+            hint::spin_loop();
+        }
+    }
+}
+
+/// Without a test.
+#[inline(never)]
+fn exchange_weakly(lock: &AtomicUsize) {
+    while lock.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        hint::spin_loop();
+    }
+}
+
+#[inline(never)]
 fn test_and_swap(lock: &AtomicUsize) {
     loop {
         while lock.load(Relaxed) == 1 {
@@ -77,14 +94,39 @@ fn is_optimised() -> bool {
 
 #[test]
 fn an_exchange_that_fails_has_no_execution() {
-    for lock in [swap_and_test as Lock, exchange_and_test] {
+    for lock in [swap_and_test as Lock, exchange_and_test, exchange_weakly] {
         let counts = [2, 3, 4].map(|threads| executions(threads, lock));
         assert!(!is_optimised() || counts == [[2, 0, 0], [6, 0, 0], [24, 0, 0]], "{counts:?}");
     }
+    // That it fails for no reason is explored, since it is not known what the load could find then.
+    let counts = [2, 3].map(|threads| executions(threads, exchange_weakly_and_test)[..2].to_vec());
+    assert!(!is_optimised() || counts == [[2, 0], [6, 0]], "{counts:?}");
     // The load may find the lock free before others have taken it.
     for lock in [test_and_swap as Lock, test_and_exchange] {
         let counts = [2, 3].map(|threads| executions(threads, lock));
         assert!(!is_optimised() || counts == [[4, 0, 0], [36, 0, 0]], "{counts:?}");
+    }
+}
+
+/// A thread that waits with an exchange notices if that fails for no reason.
+#[test]
+fn what_is_noticed_of_an_exchange_that_fails_for_no_reason_is_found() {
+    for notices in [false, true] {
+        let stats = Builder::new().explore(move || {
+            let x = Arc::new(AtomicUsize::new(1));
+            let other = Arc::clone(&x);
+            let handle = thread::spawn(move || other.store(0, Relaxed));
+            let mut last = 1;
+            while let Err(found) = x.compare_exchange_weak(0, 1, Acquire, Relaxed) {
+                last = found;
+                hint::spin_loop();
+            }
+            assert!(!notices || last == 1, "it has failed for no reason");
+            handle.join().unwrap();
+        });
+        let failure = stats.failure.unwrap_or_default();
+        assert_eq!(failure.contains("it has failed for no reason"), notices, "{failure}");
+        assert_eq!(failure.contains("fails for no reason"), notices, "{failure}");
     }
 }
 
@@ -114,6 +156,8 @@ struct Taking {
     free: usize,
     /// The load waits with these, by their bits.
     waits: usize,
+    /// There is no load.
+    blind: bool,
     /// The load comes first.
     first: bool,
     /// It also says that it waits after an exchange that has failed.
@@ -178,11 +222,13 @@ impl Random {
             [Exchange::Swap(taken), Exchange::Strong(taken), Exchange::Weak(taken), Exchange::Or(taken), Exchange::Add];
         // One that always changes the word does not wait.
         let kinds = if self.below(8) == 0 { 5 } else { 4 };
+        let from = self.of(&[0, 0, 2]);
         let leaves = [Leaves::Count, Leaves::Last, Leaves::Seen, Leaves::Rest, Leaves::Other, Leaves::Store];
         Taking {
-            exchange: self.of(&exchanges[..kinds]),
+            exchange: self.of(&exchanges[from..kinds]),
             free: self.of(&[0, 0, 0, 0, 0, 0, 0, 2]),
             waits: self.of(&[0b0010, 0b0110, 0b0110, 0b0010, 0b1110, 0b1010, 0b0011]),
+            blind: self.below(4) == 0,
             first: self.below(2) == 0,
             pauses: self.below(3) == 0,
             ends: self.of(&[3, 9, 9]),
@@ -244,7 +290,7 @@ fn wait(word: &AtomicUsize, taking: Taking, looks_once: bool) -> usize {
 fn take(words: &[AtomicUsize; 2], word: usize, taking: Taking, looks_once: bool) -> usize {
     let [word, other] = [&words[word], &words[1 - word]];
     let (mut left, mut rest, mut rounds) = (0, 0, 0);
-    let mut loads = taking.first;
+    let mut loads = taking.first && !taking.blind;
     loop {
         if loads {
             let found = wait(word, taking, looks_once);
@@ -259,7 +305,7 @@ fn take(words: &[AtomicUsize; 2], word: usize, taking: Taking, looks_once: bool)
                 _ => {}
             }
         }
-        loads = true;
+        loads = !taking.blind;
         let found = match taking.exchange {
             Exchange::Swap(new) => word.swap(new, AcqRel),
             Exchange::Strong(new) => match word.compare_exchange(taking.free, new, Acquire, Relaxed) {
@@ -289,7 +335,7 @@ fn take(words: &[AtomicUsize; 2], word: usize, taking: Taking, looks_once: bool)
         if looks_once {
             assume(rounds < ROUNDS);
         }
-        if taking.pauses && !looks_once {
+        if (taking.pauses || taking.blind) && !looks_once {
             hint::spin_loop();
         }
     }

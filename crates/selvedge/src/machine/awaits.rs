@@ -30,6 +30,9 @@
 //! If others have come back before in the same state, the exploration starts again for that. If it does, the exploration starts again; the first look that fails is
 //! then one like any other, and the second one waits.
 //!
+//! An exchange that is weak may also fail for no reason. What comes of that is tried out like other looks that fail, and if it
+//! makes no difference, it is no choice (`nondet.rs`).
+//!
 //! If no look ever comes back in the same state or in one that is as good (since the thread counts them, for instance), or
 //! one comes back to another operation, the place is given up, and the loop is treated as any other: what `spin.rs` says
 //! holds for it.
@@ -42,7 +45,7 @@ use crate::retry::Spot;
 use crate::runtime::{self, At, Pending, Yielded};
 use crate::script::Step;
 use crate::spin::is_quiet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, Purpose, ThreadId};
 
@@ -55,6 +58,10 @@ pub(crate) struct Awaits {
     marked: FxHashMap<usize, bool>,
     /// Where threads come to from looks that fail, if it is another look at the same word (`machine/relayed.rs`).
     relays: FxHashMap<Spot, At>,
+    /// Places of exchanges of which it is tried out whether it makes a difference if they fail for no reason, and those where it
+    /// does.
+    weak: FxHashSet<Spot>,
+    chooses: FxHashSet<Spot>,
     /// Places where looks have not been tried out (`machine/owed.rs`).
     owed: Vec<At>,
     /// Whether places are noted.
@@ -97,6 +104,8 @@ impl Awaits {
         self.places.clear();
         self.marked.clear();
         self.relays.clear();
+        self.weak.clear();
+        self.chooses.clear();
         self.owed.clear();
     }
 
@@ -155,13 +164,24 @@ impl Awaits {
         if self.relays.is_empty() { None } else { self.relays.get(&Spot(at)).copied() }
     }
 
+    /// Whether threads wait with an exchange at a place, and it makes no difference if it fails for no reason.
+    pub fn need_not_choose(&self, at: At) -> bool {
+        let waits = self.places.get(&Spot(at)).is_some_and(|(known, _)| *known != Await::GivenUp);
+        waits && self.relay(at).is_none() && !self.chooses.contains(&Spot(at))
+    }
+
+    /// It is tried out whether it does.
+    pub(super) fn tries_weakly(&mut self, at: At) {
+        self.weak.insert(Spot(at));
+    }
+
     /// Whether looks at a place may come back in another state.
-    pub(super) fn may_differ(&self, at: At) -> bool {
+    pub fn may_differ(&self, at: At) -> bool {
         self.places.get(&Spot(at)).is_some_and(|(_, returns)| *returns == Returns::AsGood)
     }
 
     /// The same, or none has come back yet.
-    pub(super) fn may_come_to_differ(&self, at: At) -> bool {
+    pub fn may_come_to_differ(&self, at: At) -> bool {
         let first = |known: &Await, returns: &Returns| matches!((known, returns), (Await::Unknown(_), Returns::Same));
         self.places.get(&Spot(at)).is_some_and(|(known, returns)| *returns == Returns::AsGood || first(known, returns))
     }
@@ -182,6 +202,10 @@ impl Awaits {
     pub(super) fn looked(&mut self, at: At, look: Look) -> bool {
         if let Look::Relays(to) = look {
             return self.note_relay(at, to);
+        }
+        let is_weak = look == Look::Chooses || look == Look::Matters && self.weak.contains(&Spot(at));
+        if is_weak && self.chooses.insert(Spot(at)) {
+            return true;
         }
         let is_relayed = self.relays.contains_key(&Spot(at));
         let Some((known, returns)) = self.places.get_mut(&Spot(at)) else { return false };
@@ -226,6 +250,8 @@ pub(super) enum Look {
     Elsewhere,
     /// It looks at the same word, but at another place.
     Relays(At),
+    /// It makes a difference if it fails for no reason.
+    Chooses,
 }
 
 /// A thread that has gone on after a look.
@@ -262,7 +288,7 @@ impl RustMachine {
         );
         let key = (self.told(thread), thread, value);
         let before = self.looks.get(&key).copied();
-        let may_differ = runtime::shared(|shared| shared.awaits.may_differ(at));
+        let may_differ = runtime::shared(|shared| shared.may_differ(at));
         let may_come_to_differ = !may_differ && runtime::shared(|shared| shared.awaits.may_come_to_differ(at));
         let goes_on = match may_differ {
             true => self.goes_on_at_once(thread, value),
@@ -291,10 +317,10 @@ impl RustMachine {
         let waits = look == Look::ComesBack;
         // It was found to wait, and now it goes on: what it was told does not say all. (If it comes back, but in another state,
         // there may still be states that are as good.)
-        let differs = before.is_some_and(|before| before != waits);
+        let differs = before.is_some_and(|before| before != waits) && look != Look::Chooses;
         let may_be_as_good = look == Look::Changed && runtime::shared(|shared| !shared.awaits.must_be_same(at));
         let look = if differs && !may_be_as_good { Look::Elsewhere } else { look };
-        if matches!(look, Look::Elsewhere | Look::Relays(_)) {
+        if matches!(look, Look::Elsewhere | Look::Relays(_) | Look::Chooses) {
             self.ahead = None;
         }
         runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, look));

@@ -98,11 +98,11 @@ impl Owed {
 
     /// The places of looks that have not been tried out, given the values that fail after some past, and whether looks that fail
     /// lead to another one, which may find whatever is there (`relayed.rs`).
-    pub fn places<'a>(&self, fails: impl Fn((u64, ThreadId)) -> (&'a [Outcome], bool)) -> Vec<At> {
+    pub fn places(&self, fails: impl Fn((u64, ThreadId)) -> (Vec<Outcome>, bool)) -> Vec<At> {
         let mut places: Vec<At> = Vec::new();
         for (going, (at, all)) in &self.ended {
             let known = fails(going.past);
-            let is_owed = |there: &Vec<Outcome>| !self.is_settled(going, there, known);
+            let is_owed = |there: &Vec<Outcome>| !self.is_settled(going, there, &known);
             if !places.contains(at) && all.iter().any(is_owed) {
                 places.push(*at);
             }
@@ -111,9 +111,9 @@ impl Owed {
     }
 
     /// Whether looks with those of some values that fail have been tried out.
-    fn is_settled(&self, going: &Going, there: &[Outcome], (fails, relayed): (&[Outcome], bool)) -> bool {
+    fn is_settled(&self, going: &Going, there: &[Outcome], (fails, relayed): &(Vec<Outcome>, bool)) -> bool {
         let fails: Vec<Outcome> = there.iter().copied().filter(|value| fails.contains(value)).collect();
-        let found = if relayed { there } else { &fails };
+        let found = if *relayed { there } else { &fails };
         let tried = self.tried.get(going).is_some_and(|tried| covers(tried, found));
         fails.is_empty() || tried && going.is_with(&fails)
     }
@@ -224,12 +224,12 @@ mod tests {
     fn what_was_tried_out_elsewhere_is_still_owed() {
         let mut owed = Owed::default();
         assert!(owed.ended(going(1, &[]), Location::caller(), &[0, 1, 2]));
-        assert!(owed.places(|_| (&[], false)).is_empty(), "no look fails");
+        assert!(owed.places(|_| (vec![], false)).is_empty(), "no look fails");
         owed.tried(going(2, &[]), &[1]);
-        assert_eq!(owed.places(|_| (&[1], false)).len(), 1);
+        assert_eq!(owed.places(|_| (vec![1], false)).len(), 1);
         owed.tried(going(1, &[]), &[1]);
-        assert!(owed.places(|_| (&[1], false)).is_empty());
-        assert_eq!(owed.places(|_| (&[0, 1], false)).len(), 1, "not together");
+        assert!(owed.places(|_| (vec![1], false)).is_empty());
+        assert_eq!(owed.places(|_| (vec![0, 1], false)).len(), 1, "not together");
     }
 
     #[test]
@@ -238,11 +238,11 @@ mod tests {
         let mut owed = Owed::default();
         owed.tried(going(1, &[]), &[pointer]);
         owed.ended(going(1, &[]), Location::caller(), &[2, pointer]);
-        assert_eq!(owed.places(move |_| (&[0x2a00_0000_1000], false)).len(), 1);
+        assert_eq!(owed.places(move |_| (vec![0x2a00_0000_1000], false)).len(), 1);
         owed = Owed::default();
         owed.tried(going(1, &[pointer]), &[pointer]);
         owed.ended(going(1, &[pointer]), Location::caller(), &[2, pointer]);
-        assert!(owed.places(move |_| (&[0x2a00_0000_1000], false)).is_empty());
+        assert!(owed.places(move |_| (vec![0x2a00_0000_1000], false)).is_empty());
     }
 
     #[test]

@@ -25,7 +25,7 @@
 
 use super::RustMachine;
 use super::awaits::{Look, is_look};
-use super::trial::{Asked, Place};
+use super::trial::{Asked, Place, found};
 use crate::number::Number;
 use crate::runtime::{self, At, Pending};
 use crate::spin::is_quiet;
@@ -41,6 +41,16 @@ pub(super) fn leads(from: &Op, to: &Pending) -> bool {
         && to.kind == AccessKind::Load
         && (from.addr, from.size) == (to.addr, to.size)
         && is_look(to)
+}
+
+/// What comes of a look that fails and leads elsewhere.
+pub(super) fn where_to(before: &Place, now: &Place) -> Look {
+    match (before.stands, now.stands) {
+        (Some((from, _)), Some((op, at))) if now.came == before.came && leads(&from, &Pending { op, at }) => {
+            Look::Relays(at)
+        }
+        _ => Look::Elsewhere,
+    }
 }
 
 impl Asked {
@@ -92,9 +102,14 @@ impl RustMachine {
         goes || returns
     }
 
-    /// What a look depends on if it leads to another one: all that is in the word.
+    /// Whether a thread waits with an exchange that may fail for no reason.
+    pub(super) fn waits_weakly(&self, thread: ThreadId) -> bool {
+        self.states[thread.index()].at.is_some_and(|at| runtime::shared(|shared| shared.waits_weakly(at)))
+    }
+
+    /// What a look depends on if it leads to another one, or may fail for no reason: all that is in the word.
     pub(super) fn hash_relayed(&self, thread: ThreadId, hasher: &mut Number) {
-        if self.relay_of(thread).is_some()
+        if (self.relay_of(thread).is_some() || self.waits_weakly(thread))
             && let Op::Access(Access { addr, .. }) = self.states[thread.index()].op
         {
             self.values_of(addr).hash(hasher);
@@ -108,10 +123,11 @@ impl RustMachine {
         before: &Place,
         past: (u64, ThreadId),
     ) -> Result<(), Look> {
-        let Some((op @ Op::Access(Access { addr, .. }), _)) = before.stands else { return Err(Look::Elsewhere) };
+        let wrong = if asked.weak { Look::Chooses } else { Look::Elsewhere };
+        let Some((op @ Op::Access(Access { addr, .. }), _)) = before.stands else { return Err(wrong) };
         let there = self.values_of(addr);
         if there.iter().chain([&asked.value]).any(|&value| may_be_virtual(value)) {
-            return Err(Look::Elsewhere);
+            return Err(wrong);
         }
         for value in there {
             if value == asked.value || self.returns.knows(past, value) {
@@ -119,12 +135,12 @@ impl RustMachine {
             }
             let fails = is_quiet(&op, value) && {
                 if !self.back_in_place(asked) {
-                    return Err(Look::Elsewhere);
+                    return Err(wrong);
                 }
-                self.tell_look(asked, value).is_some()
+                self.tell_look(asked, found(value)).is_some()
             };
             self.returns.note(past, value, fails)?;
         }
-        if self.back_in_place(asked) { Ok(()) } else { Err(Look::Elsewhere) }
+        if self.back_in_place(asked) { Ok(()) } else { Err(wrong) }
     }
 }

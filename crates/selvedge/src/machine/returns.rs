@@ -45,7 +45,8 @@ use super::attempts::Before;
 use super::awaits::{Ahead, Look};
 use super::owed::{Going, Owed};
 use super::past::written;
-use super::trial::{Asked, OPERATION, Place, Stacks};
+use super::relayed;
+use super::trial::{Asked, OPERATION, Place, Stacks, found};
 use crate::number::Number;
 use crate::runtime::{self, At};
 use crate::script::Step;
@@ -85,17 +86,24 @@ struct Values {
     ended: Vec<(Outcome, Vec<Outcome>)>,
     /// Looks that fail lead to another look at the word, which may find whatever is there.
     relayed: bool,
+    /// Looks may also fail for no reason.
+    weak: bool,
 }
 
 impl Values {
     /// Whether it was tried out that looks with some of these values make no difference to a thread that goes on with one.
     fn makes_no_difference(&self, goes_on: Outcome, there: &[Outcome]) -> bool {
-        let fails: Vec<Outcome> = there.iter().copied().filter(|value| self.fails.contains(value)).collect();
+        let fails: Vec<Outcome> = there.iter().copied().filter(|value| self.may_fail(*value)).collect();
         let found = if self.relayed { there } else { &fails };
         let tried = |(value, looks): &(Outcome, Vec<Outcome>)| {
             *value == goes_on && found.iter().all(|value| looks.contains(value))
         };
         fails.is_empty() || self.tried.iter().any(tried)
+    }
+
+    /// Whether a look may fail with a value, be it for no reason.
+    fn may_fail(&self, value: Outcome) -> bool {
+        self.fails.contains(&value) || self.weak && self.goes_on.contains(&value)
     }
 
     /// The values of both kinds that are there, or are asked about now.
@@ -149,7 +157,10 @@ impl RustMachine {
     pub(super) fn goes_on_at_once(&mut self, thread: ThreadId, value: Outcome) -> bool {
         let past = (self.told(thread), thread);
         let writes = !is_quiet(&self.states[thread.index()].op, value);
-        writes && self.returns.is_first(past) && self.returns.note(past, value, false).is_ok()
+        writes
+            && !self.waits_weakly(thread)
+            && self.returns.is_first(past)
+            && self.returns.note(past, value, false).is_ok()
     }
 
     /// A thread goes on after a look in an execution. When it was asked about the value, others may have been further than they
@@ -158,7 +169,7 @@ impl RustMachine {
     pub(super) fn goes_on_after_look(&mut self, thread: ThreadId, value: Outcome, at: At) -> Result<(), Stop> {
         let (may_differ, may_come_to_differ) = runtime::shared(|shared| match shared.once {
             true => (false, false),
-            false => (shared.awaits.may_differ(at), shared.awaits.may_come_to_differ(at)),
+            false => (shared.may_differ(at), shared.may_come_to_differ(at)),
         });
         if may_come_to_differ {
             let going = self.going(thread, value);
@@ -168,7 +179,7 @@ impl RustMachine {
         if may_differ {
             self.asks_what_fails_elsewhere(thread, past, value, at)?;
         }
-        if !may_differ || self.returns.is_first(past) {
+        if !may_differ || self.returns.is_first(past) && !self.waits_weakly(thread) {
             return Ok(());
         }
         let look = match self.look_otherwise(thread, value) {
@@ -240,7 +251,9 @@ impl RustMachine {
     pub(super) fn unsettled(&self) -> Vec<At> {
         let fails = |past| {
             let values = self.returns.values.get(&past);
-            values.map_or((&[][..], false), |values| (values.fails.as_slice(), values.relayed))
+            let Some(values) = values else { return (Vec::new(), false) };
+            let weakly = values.goes_on.iter().filter(|_| values.weak);
+            (values.fails.iter().chain(weakly).copied().collect(), values.relayed)
         };
         self.returns.owed.places(fails)
     }
@@ -273,9 +286,9 @@ impl RustMachine {
             return Look::Matters;
         }
         let looks = Some(Vec::new());
-        let relay = self.relay_of(thread);
-        let mut asked =
-            Asked { thread, value, relay, here, again: false, before: Before::default(), looks, seen: None };
+        let (relay, weak) = (self.relay_of(thread), self.waits_weakly(thread));
+        let before = Before::default();
+        let mut asked = Asked { thread, value, relay, weak, here, again: false, before, looks, seen: None };
         self.starts_trial();
         let look = self.try_look(&mut asked, past, key);
         if !self.back_in_place(&mut asked) {
@@ -300,7 +313,7 @@ impl RustMachine {
     fn try_look(&mut self, asked: &mut Asked, past: (u64, ThreadId), key: Option<u64>) -> Look {
         let value = asked.value;
         let before = self.place(asked, OPERATION);
-        if asked.relay.is_some()
+        if (asked.relay.is_some() || asked.weak)
             && let Err(wrong) = self.ask_about_all(asked, &before, past)
         {
             return wrong;
@@ -314,15 +327,15 @@ impl RustMachine {
             goings.extend(self.goings(past, &goes_on, &[&fails[..], &[value]].concat()));
         }
         let quiet = before.stands.is_some_and(|(op, _)| is_quiet(&op, value));
-        let fails = match quiet.then(|| self.tell_look(asked, value)).flatten() {
+        let fails = match quiet.then(|| self.tell_look(asked, found(value))).flatten() {
             None => false,
             Some(came) => {
                 let now = self.place(asked, came);
-                asked.seen = Some((vec![value], now));
+                asked.seen = Some((vec![found(value)], now));
                 match now {
                     now if now.differs_in_stack(&before) || asked.is_relayed(&now, &before) => true,
                     now if now.stands == before.stands => return Look::Matters,
-                    _ => return Look::Elsewhere,
+                    now => return relayed::where_to(&before, &now),
                 }
             }
         };
@@ -336,12 +349,17 @@ impl RustMachine {
             }
         }
         let mut values = self.returns.values.remove(&past).unwrap_or_default();
-        values.relayed = asked.relay.is_some();
+        (values.relayed, values.weak) = (asked.relay.is_some(), asked.weak);
+        if asked.weak
+            && let Some((_, at)) = before.stands
+        {
+            runtime::shared(|shared| shared.awaits.tries_weakly(at));
+        }
         let same = self.makes_no_difference(asked, &before, &mut values, &goings)
             && values.ended.iter().all(|(value, there)| values.makes_no_difference(*value, there));
         self.returns.values.insert(past, values);
         if !same {
-            return Look::Matters;
+            return if asked.weak { Look::Chooses } else { Look::Matters };
         }
         if self.back_in_place(asked) {
             if self.returns.shown.len() == MOST_PASTS {
@@ -366,24 +384,25 @@ impl RustMachine {
         // there yet.
         let mut there = self.values_of(access.addr);
         let [fails, goes_on] = values.there(&there, asked.value);
-        if fails.is_empty() {
+        if fails.is_empty() && !asked.weak {
             return true;
         }
         if !there.contains(&asked.value) {
             there.push(asked.value);
         }
-        let Some(states) = self.states_after(asked, before, &fails, &there) else { return false };
-        let found = if values.relayed { &there } else { &fails };
-        goes_on.into_iter().all(|value| {
+        let Some(states) = self.states_after(asked, before, &fails, &goes_on) else { return false };
+        let weakly = goes_on.iter().filter(|_| values.weak && !values.relayed);
+        let found = if values.relayed { there } else { fails.iter().chain(weakly).copied().collect() };
+        goes_on.iter().copied().all(|value| {
             let same = self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::AtTheEnd);
             // It goes wrong in the end: then states may have been the same before that.
             let same = same
                 .or_else(|| self.goes_on_in_the_same_way(asked, &states[1..], value, Stacks::Everywhere))
                 .unwrap_or(false);
             if same {
-                values.note_tried(value, found);
+                values.note_tried(value, &found);
                 let going = goings.iter().find(|going| going.value == value && going.is_with(&fails));
-                going.into_iter().for_each(|going| self.returns.owed.tried(*going, found));
+                going.into_iter().for_each(|going| self.returns.owed.tried(*going, &found));
             }
             same
         })
@@ -420,7 +439,7 @@ impl RustMachine {
         self.told(main_thread());
         for n in 0..self.made {
             let Step { thread, op: Op::Access(access), outcome, at: Some(at), .. } = self.steps[n] else { continue };
-            if !access.spins || !runtime::shared(|shared| shared.awaits.may_come_to_differ(at)) {
+            if !access.spins || !runtime::shared(|shared| shared.may_come_to_differ(at)) {
                 continue;
             }
             let key = (self.told_until(n, thread), thread);

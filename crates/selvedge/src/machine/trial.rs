@@ -21,20 +21,30 @@ pub(super) struct Asked {
     pub value: Outcome,
     /// Where looks that fail lead to, if it is another look at the same word (`relayed.rs`).
     pub relay: Option<At>,
+    /// Whether the exchange may fail for no reason.
+    pub weak: bool,
     pub here: Snapshot,
     /// Whether everything is run again instead of putting the thread back.
     pub again: bool,
     /// What memory looked like then.
     pub before: Before,
     /// If it stands at the operation again: the looks that have failed since.
-    pub looks: Option<Vec<Outcome>>,
+    pub looks: Option<Vec<Found>>,
     /// The same, and where it is, when that was last asked for.
-    pub seen: Option<(Vec<Outcome>, Place)>,
+    pub seen: Option<(Vec<Found>, Place)>,
+}
+
+/// What a look has found, and whether it is one that has failed for no reason.
+pub(super) type Found = (Outcome, bool);
+
+/// What a look has found that has failed for a reason.
+pub(super) fn found(value: Outcome) -> Found {
+    (value, false)
 }
 
 /// A state in which a thread can be after looks that fail: such looks, and whether it stands at the other look at the word.
 pub(super) struct After {
-    pub looks: Vec<Outcome>,
+    pub looks: Vec<Found>,
     trace: Trace,
     pub relayed: bool,
 }
@@ -111,22 +121,25 @@ impl RustMachine {
         if !same && goes_wrong && stacks == Stacks::AtTheEnd { None } else { Some(same) }
     }
 
-    /// The states in which a thread can be after looks that fail with some values, if all that are there may be seen by the other
-    /// look at the word.
+    /// The states in which a thread can be after looks that fail with some values, or, with others, for no reason, if all of them
+    /// may be seen by the other look at the word.
     pub(super) fn states_after(
         &mut self,
         asked: &mut Asked,
         before: &Place,
         fails: &[Outcome],
-        there: &[Outcome],
+        goes_on: &[Outcome],
     ) -> Option<Vec<After>> {
+        let all: Vec<Found> = fails.iter().chain(goes_on).copied().map(found).collect();
+        let weakly = goes_on.iter().filter(|_| asked.weak).map(|&value| (value, true));
+        let at_look: Vec<Found> = fails.iter().copied().map(found).chain(weakly).collect();
         let mut states = vec![After { looks: Vec::new(), trace: before.trace, relayed: false }];
         let mut next = 0;
         while next < states.len() {
             let was_relayed = states[next].relayed;
-            for &value in if was_relayed { there } else { fails } {
-                let mut looks: Vec<Outcome> = states[next].looks.clone();
-                looks.push(value);
+            for &look in if was_relayed { &all } else { &at_look } {
+                let mut looks: Vec<Found> = states[next].looks.clone();
+                looks.push(look);
                 let there = !asked.again && self.come_after(asked, &looks);
                 if !there || asked.again {
                     return None;
@@ -137,7 +150,7 @@ impl RustMachine {
                 if !relayed && !now.differs_in_stack(before) || states.len() == MOST {
                     return None;
                 }
-                if was_relayed && relayed && !fails.contains(&value) {
+                if was_relayed && relayed && !fails.contains(&look.0) {
                     // It would wait for something else, with a value with which it could go on.
                     return None;
                 }
@@ -154,13 +167,7 @@ impl RustMachine {
 
     /// Lets a thread go on after looks that have failed: what it comes to, up to the first operation whose outcome is not
     /// known.
-    fn go_on_from(
-        &mut self,
-        asked: &mut Asked,
-        looks: &[Outcome],
-        value: Outcome,
-        stacks: Stacks,
-    ) -> Option<Vec<Place>> {
+    fn go_on_from(&mut self, asked: &mut Asked, looks: &[Found], value: Outcome, stacks: Stacks) -> Option<Vec<Place>> {
         if !self.come_after(asked, looks) {
             return None;
         }
@@ -207,7 +214,7 @@ impl RustMachine {
     }
 
     /// Brings a thread to where it is after looks; whether all of them fail.
-    fn come_after(&mut self, asked: &mut Asked, looks: &[Outcome]) -> bool {
+    fn come_after(&mut self, asked: &mut Asked, looks: &[Found]) -> bool {
         let made = asked.looks.as_ref().filter(|made| looks.starts_with(made)).map(Vec::len);
         let made = match made {
             Some(made) if !asked.again => made,
@@ -223,24 +230,26 @@ impl RustMachine {
                 0
             }
         };
-        let fail = looks[made..].iter().all(|&value| self.tell_look(asked, value) == Some(OPERATION));
+        let fail = looks[made..].iter().all(|&look| self.tell_look(asked, look) == Some(OPERATION));
         asked.looks = fail.then(|| looks.to_vec());
         fail
     }
 
     /// Tells a thread what it finds when it looks. If it comes by `spin_loop`, or from one look at the word to the other, what
     /// it comes to then.
-    pub(super) fn tell_look(&mut self, asked: &mut Asked, value: Outcome) -> Option<u64> {
+    pub(super) fn tell_look(&mut self, asked: &mut Asked, look: Found) -> Option<u64> {
         let made = asked.looks.take();
         let stood = asked.relay.and_then(|_| self.stands_at(asked.thread));
-        let mut came = self.tell_once(asked.thread, value);
+        runtime::fails(look.1);
+        let mut came = self.tell_once(asked.thread, look.0);
+        runtime::fails(false);
         if came == YIELDS {
             came = self.tell_once(asked.thread, 0);
         } else if !self.looks_elsewhere(asked, stood) {
             return None;
         }
         asked.looks = made.filter(|_| came == OPERATION).map(|mut made| {
-            made.push(value);
+            made.push(look);
             made
         });
         Some(came)

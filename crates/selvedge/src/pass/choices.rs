@@ -1,6 +1,7 @@
 //! Choices that were not offered.
 //!
-//! In the second pass, exchanges that end attempts of loops are not asked whether they fail for no reason (`retry.rs`). Whoever
+//! In the second pass, exchanges that end attempts of loops, or that threads wait with, are not asked whether they fail for no
+//! reason (`retry.rs`). Whoever
 //! runs an execution of that pass again knows nothing of loops, and asks all of them. So before it is written down, it is run
 //! once more with what is known, and every answer that was not asked for becomes a step: no.
 
@@ -28,7 +29,7 @@ fn not_offered(events: &[EventRecord]) -> Vec<bool> {
         if matches!(event.op, Op::Choose { .. }) && event.choice == 1 {
             over.push(event.thread);
         }
-        matches!(event.op, Op::Access(access) if access.confirms) && !over.contains(&event.thread)
+        matches!(event.op, Op::Access(access) if access.confirms || access.spins) && !over.contains(&event.thread)
     };
     events.iter().map(step).collect()
 }
