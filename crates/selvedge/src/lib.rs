@@ -6,7 +6,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `model.rs`, `pass.rs` | `model`, `Builder`, `Stats`; how a model is explored |
+//! | `model.rs`, `pass.rs`, `pass/choices.rs` | `model`, `Builder`, `Stats`; how a model is explored |
 //! | `thread.rs`, `scope.rs`, `hint.rs` | threads |
 //! | `thread_local.rs`, `lazy_static.rs`, `macros.rs` | variables of threads, values that are made when they are used |
 //! | `sync/` | atomics, locks, condition variables, channels (`channel.rs` says what they are to the engines), `Arc` |
@@ -22,7 +22,7 @@
 //! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs`, `machine/determinism.rs` | the machine that the engine drives; whether a model does the same again |
 //! | `script.rs` | the steps of a run that is repeated |
-//! | `spin.rs`, `restored.rs`, `rounds.rs`, `endless.rs`, `machine/awaits.rs`, `machine/handover.rs` | loops that wait for others |
+//! | `spin.rs`, `restored.rs`, `rounds.rs`, `endless.rs`, `machine/awaits.rs`, `machine/relayed.rs`, `machine/handover.rs` | loops that wait for others |
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `watch.rs` | threads that run on and on without an operation |
