@@ -225,14 +225,8 @@ impl Retries {
         self.loads.clear();
         self.exchanges.clear();
         self.starts.clear();
-        self.words.clear();
-        self.in_vain.clear();
-        self.looked_into.clear();
-        self.looked.clear();
-        self.foreseen.clear();
-        self.tried.clear();
         self.weak.clear();
-        self.notes.clear();
+        self.next_pass();
     }
 
     /// Another pass starts. Which loops there are need not be learned again; what their attempts leave has to be looked at.

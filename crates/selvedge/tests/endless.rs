@@ -415,19 +415,23 @@ fn what_the_second_pass_finds_is_not_lost_if_the_first_comes_to_no_end() {
     assert!(stats.failure.is_some_and(|why| why.contains("it has failed for no reason")));
 }
 
+/// A thread that waits until it is asked for help.
+fn who_helps(shared: Arc<Shared>) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        while shared.count.load(Acquire) == 0 {
+            hint::spin_loop();
+        }
+        shared.ready.store(true, Release);
+    })
+}
+
 /// A thread looks for a while, asks for help, and goes on looking (and counting): how many looks it has made.
 fn looks_of_who_asks(way: Way, after: usize) -> (BTreeSet<usize>, Stats) {
     let noted = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let inner = std::sync::Arc::clone(&noted);
     let stats = explore(way, move || {
         let shared = Arc::new(Shared::default());
-        let other = Arc::clone(&shared);
-        let helper = thread::spawn(move || {
-            while other.count.load(Acquire) == 0 {
-                hint::spin_loop();
-            }
-            other.ready.store(true, Release);
-        });
+        let helper = who_helps(Arc::clone(&shared));
         let mut looks = 0;
         while !shared.ready.load(Acquire) {
             looks += 1;
@@ -466,13 +470,7 @@ fn another_loop_of_the_same_thread_through_the_same_function_is_not_cut_off() {
     }
     comes_to_its_end(|| {
         let shared = Arc::new(Shared::default());
-        let other = Arc::clone(&shared);
-        let helper = thread::spawn(move || {
-            while other.count.load(Acquire) == 0 {
-                hint::spin_loop();
-            }
-            other.ready.store(true, Release);
-        });
+        let helper = who_helps(Arc::clone(&shared));
         // It waits for a while, and has nothing to say when it gives up.
         for _ in 0..20 {
             if shared.ready.load(Acquire) {
