@@ -7,8 +7,9 @@
 #![allow(unsafe_code)]
 
 pub use crate::blocks::Tracking;
+use crate::request::Request;
 use crate::runtime;
-use selvedge_machine::{Op, ViolationKind};
+use selvedge_machine::ViolationKind;
 #[doc(no_inline)]
 pub use std::alloc::Layout;
 use std::panic::Location;
@@ -52,7 +53,7 @@ pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
         match known {
             Some((addr, number)) => {
                 runtime::shared(|shared| shared.died(number));
-                runtime::perform(Op::Free { addr, size: 1 }, at);
+                runtime::perform(Request::free(addr, 1), at);
             }
             None if std::thread::panicking() => return,
             None => {

@@ -18,9 +18,10 @@
 
 use crate::number::Number;
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime::{self, At, Yielded};
 use selvedge_ir::Order;
-use selvedge_machine::{AccessKind, Addr, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Addr, Stop, ThreadId, Violation, ViolationKind};
 use std::hash::{Hash, Hasher};
 
 /// How a cell is accessed.
@@ -136,12 +137,12 @@ impl Borrows {
 /// An access of one operation.
 #[track_caller]
 pub(crate) fn touch(word: &Word, how: Use, at: At) {
-    let kind = match how {
-        Use::Reads => AccessKind::Load,
-        Use::Writes => AccessKind::Store { value: 0 },
+    let request = match how {
+        Use::Reads => Request::load(),
+        Use::Writes => Request::store(0),
     };
     word.must_be_of_this_run(at);
-    word.access(Order::Plain, kind, at);
+    word.access(Order::Plain, request, at);
 }
 
 /// An access through a pointer whose own has begun before.

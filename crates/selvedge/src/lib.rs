@@ -19,7 +19,7 @@
 //! | `content.rs`, `once.rs` | what locks protect; what happens once |
 //! | `reachable.rs` | what statics own at the end, which is no leak |
 //! | `threads.rs` | numbers and names of threads |
-//! | `runtime.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
+//! | `runtime.rs`, `request.rs`, `shared.rs` | how an operation gets from the model's code to the machine |
 //! | `machine.rs`, `machine/determinism.rs` | the machine that the engine drives; whether a model does the same again |
 //! | `script.rs` | the steps of a run that is repeated |
 //! | `spin.rs`, `restored.rs`, `rounds.rs`, `endless.rs`, `machine/awaits.rs`, `machine/relayed.rs`, `machine/handover.rs` | loops that wait for others |
@@ -59,6 +59,7 @@ mod progress;
 mod reachable;
 mod replay;
 mod report;
+mod request;
 mod restored;
 mod retry;
 mod rounds;

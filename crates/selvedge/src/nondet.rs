@@ -1,8 +1,9 @@
 //! Choices that are not the model's own, and assumptions.
 
+use crate::request::Request;
 use crate::runtime;
 use selvedge_ir::CmpOp;
-use selvedge_machine::{Addr, Cond, Op, SourceSpan};
+use selvedge_machine::{Addr, Cond, SourceSpan};
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
@@ -61,14 +62,14 @@ pub fn nondet<C: Choice>(choice: C) -> C::Value {
     runtime::must_be_inside();
     let alternatives = u32::try_from(choice.count()).unwrap_or(0);
     assert!(alternatives > 0, "there is nothing to choose from, or far too much");
-    choice.nth(runtime::perform(Op::Choose { alternatives }, Location::caller()))
+    choice.nth(runtime::perform(Request::choose(alternatives), Location::caller()))
 }
 
 /// Any truth value: both are explored.
 #[track_caller]
 pub fn nondet_bool() -> bool {
     runtime::must_be_inside();
-    runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1
+    runtime::perform(Request::choose(2), Location::caller()) == 1
 }
 
 /// Executions in which this does not hold are of no interest: the thread does not go on, and the execution counts as
@@ -94,7 +95,7 @@ pub(crate) fn for_no_reason(what: &'static str) -> bool {
     if possible {
         runtime::shared(|shared| shared.without_reason.insert(std::ptr::from_ref(at).addr(), (what, at)));
     }
-    let happens = possible && runtime::perform(Op::Choose { alternatives: 2 }, at) == 1;
+    let happens = possible && runtime::perform(Request::choose(2), at) == 1;
     if happens {
         runtime::shared(|shared| shared.per_thread(thread).spurious += 1);
     }

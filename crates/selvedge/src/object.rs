@@ -7,11 +7,12 @@
 //! Cells are known when they are made ([`Word::made`]): what they contain is written there and then, and an access that does
 //! not happen after that is a data race.
 
+use crate::request::Request;
 use crate::runtime::{self, At};
 use crate::shared::{Seen, Shared};
 use crate::virtual_address::{may_be_pointer, may_be_virtual};
 use selvedge_ir::Order;
-use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ViolationKind};
+use selvedge_machine::{Addr, Outcome, Purpose, ViolationKind};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -197,24 +198,17 @@ impl Word {
 
     /// Accesses it.
     #[track_caller]
-    pub fn access(&self, order: Order, kind: AccessKind, at: At) -> Outcome {
+    pub fn access(&self, order: Order, request: Request, at: At) -> Outcome {
         let addr = self.addr();
         runtime::tidy_frame();
-        runtime::perform(Op::Access(Access::new(addr, self.size(), order, kind)), at)
+        runtime::perform(request.at(addr, self.size(), order), at)
     }
 
     /// Accesses it for a lock or the like.
     #[track_caller]
-    pub fn synchronise(
-        &self,
-        order: Order,
-        kind: AccessKind,
-        until: Option<Cond>,
-        purpose: Purpose,
-        at: At,
-    ) -> Outcome {
-        let access = Access::new(self.addr(), self.size(), order, kind);
+    pub fn synchronise(&self, order: Order, request: Request, purpose: Purpose, at: At) -> Outcome {
+        let addr = self.addr();
         runtime::tidy_frame();
-        runtime::perform(Op::Access(Access { purpose, until, ..access }), at)
+        runtime::perform(request.at(addr, self.size(), order).for_purpose(purpose), at)
     }
 }

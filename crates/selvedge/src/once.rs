@@ -3,9 +3,10 @@
 //! To come first is an exchange that waits while somebody is at it.
 
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime::At;
 use selvedge_ir::{CmpOp, Order};
-use selvedge_machine::{AccessKind, Cond, Purpose};
+use selvedge_machine::Purpose;
 
 /// Whether it has happened.
 #[derive(Debug)]
@@ -67,27 +68,26 @@ impl OnceWord {
 
     #[track_caller]
     fn exchange(&self, expected: u64, at: At) -> Found {
-        let first = AccessKind::Cas { expected, new: RUNNING, failure: Order::Acquire };
-        let free = Some(Cond::new(CmpOp::Ne, RUNNING));
-        found(self.0.synchronise(Order::Acquire, first, free, Purpose::Sync, at))
+        let first = Request::cas(expected, RUNNING, Order::Acquire);
+        found(self.0.synchronise(Order::Acquire, first.until(CmpOp::Ne, RUNNING), Purpose::Sync, at))
     }
 
     /// Whether it was done.
     #[track_caller]
     pub fn is_done(&self, at: At) -> bool {
-        self.0.synchronise(Order::Acquire, AccessKind::Load, None, Purpose::Sync, at) == DONE
+        self.0.synchronise(Order::Acquire, Request::load(), Purpose::Sync, at) == DONE
     }
 
     /// Waits until it was done.
     #[track_caller]
     pub fn wait(&self, at: At) -> Found {
-        let done = Some(Cond::new(CmpOp::Uge, DONE));
-        found(self.0.synchronise(Order::Acquire, AccessKind::Load, done, Purpose::Sync, at))
+        let done = Request::load().until(CmpOp::Uge, DONE);
+        found(self.0.synchronise(Order::Acquire, done, Purpose::Sync, at))
     }
 
     #[track_caller]
     fn leave(&self, value: u64, at: At) {
-        self.0.synchronise(Order::Release, AccessKind::Store { value }, None, Purpose::Sync, at);
+        self.0.synchronise(Order::Release, Request::store(value), Purpose::Sync, at);
     }
 
     /// It is done.

@@ -9,6 +9,7 @@
 
 use crate::blocks;
 use crate::overflow;
+use crate::request::Request;
 use crate::retry::Standing;
 use crate::shared::{Config, Deferred, PerThread, Repeat, Shared};
 use crate::spin::Waits;
@@ -35,15 +36,22 @@ pub(crate) use stopping::{
 pub(crate) type At = &'static Location<'static>;
 
 /// An operation for whose outcome a coroutine waits.
+#[derive(Clone, Copy)]
 pub(crate) struct Pending {
     pub op: Op,
+    pub at: At,
+}
+
+/// The same on the coroutine's stack (`request.rs` says why).
+pub(crate) struct Posed {
+    pub request: Request,
     pub at: At,
 }
 
 /// What a coroutine tells the machine when it suspends itself.
 pub(crate) enum Yielded {
     /// It waits for the outcome of an operation, which stays where it is, on its stack, until then.
-    Op(*const Pending),
+    Op(*const Posed),
     /// It cannot go on.
     Stop(Box<Stop>),
     /// It has assumed something that does not hold.
@@ -260,16 +268,16 @@ pub(crate) fn alone() -> bool {
 /// (`spin.rs`).
 #[track_caller]
 #[inline(never)]
-pub(crate) fn perform(op: Op, at: At) -> Outcome {
+pub(crate) fn perform(request: Request, at: At) -> Outcome {
     if std::thread::panicking() {
-        return aside(op, at);
+        return aside(request, at);
     }
     if COUNTS.get() {
         count_operation();
     }
     let mut outcome = 0;
     // What is repeated found room on the stack before.
-    if is_repeated(&op, at, &mut outcome) {
+    if is_repeated(&request, at, &mut outcome) {
         tidy();
         return outcome;
     }
@@ -278,9 +286,9 @@ pub(crate) fn perform(op: Op, at: At) -> Outcome {
     }
     if UNUSUAL.get() {
         scrub_frame();
-        return perform_unusually(op, at);
+        return perform_unusually(request, at);
     }
-    suspend_pending(op, at)
+    suspend_pending(request, at)
 }
 
 /// From now on in this run, pointers are told of operations.
@@ -298,11 +306,12 @@ fn count_operation() {
 /// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
 /// turn. (It is no `Option`: the bytes of one that is none are left over from something else.)
 #[inline(never)]
-fn is_repeated(op: &Op, at: At, outcome: &mut Outcome) -> bool {
+fn is_repeated(request: &Request, at: At, outcome: &mut Outcome) -> bool {
     if !REPEATS.get() {
         return false;
     }
     let thread = ThreadId::new(THREAD.get());
+    let op = &request.op();
     let found = if !UNUSUAL.get() {
         shared_untidily(|shared| shared.repeat(thread, op, at))
     } else if DEFERS.get() {
@@ -324,24 +333,24 @@ fn is_repeated(op: &Op, at: At, outcome: &mut Outcome) -> bool {
 /// left over from it in the frame of this one: stacks are compared (`machine/awaits.rs`).
 #[cold]
 #[inline(never)]
-fn perform_unusually(op: Op, at: At) -> Outcome {
+fn perform_unusually(request: Request, at: At) -> Outcome {
     if DEFERS.get() {
         perform_deferred();
     }
-    if comes_again(&op, at) {
+    if comes_again(&request, at) {
         yields_at(at);
     }
-    let op = marked(op, at);
+    let request = marked(&request, at);
     scrub();
-    let outcome = suspend_pending(op, at);
-    performed(&op, at, outcome);
+    let outcome = suspend_pending(request, at);
+    performed(&request, at, outcome);
     outcome
 }
 
 /// Whether threads come to this operation again and again (`rounds.rs`).
 #[inline(never)]
-fn comes_again(op: &Op, at: At) -> bool {
-    shared_untidily(|shared| shared.unmarked.marks(op, at))
+fn comes_again(request: &Request, at: At) -> bool {
+    shared_untidily(|shared| !shared.unmarked.is_empty() && shared.unmarked.marks(&request.op(), at))
 }
 
 /// Somebody tries to take a lock.
@@ -355,24 +364,24 @@ pub(crate) fn tries(lock: Addr) {
 
 /// An operation that is marked if the thread may spin there, or try something again.
 #[inline(never)]
-fn marked(op: Op, at: At) -> Op {
+fn marked(request: &Request, at: At) -> Request {
     let thread = ThreadId::new(THREAD.get());
-    match shared_untidily(|shared| shared.comes_to(thread, op, at)) {
-        Standing::Op(op) => op,
+    match shared_untidily(|shared| shared.comes_to(thread, request.op(), at)) {
+        Standing::Op(op) => Request::from(&op),
         Standing::Unexpected => start_again(),
     }
 }
 
 /// The thread has been told the outcome of an operation.
 #[inline(never)]
-fn performed(op: &Op, at: At, outcome: Outcome) {
+fn performed(request: &Request, at: At, outcome: Outcome) {
     let thread = ThreadId::new(THREAD.get());
     // What is below was clear when the thread was suspended.
     look_up(|shared| {
         if let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
             && !shared.retries.is_empty()
         {
-            shared.retries.performed(open, op, at, outcome);
+            shared.retries.performed(open, &request.op(), at, outcome);
         }
     });
 }
@@ -395,9 +404,9 @@ pub(crate) fn repeats(repeats: bool) {
 
 /// Never inlined, so that what is below the operation on the stack is always of the same size (`coroutine::suspended`).
 #[inline(never)]
-fn suspend_pending(op: Op, at: At) -> Outcome {
-    let pending = Pending { op, at };
-    suspend(Yielded::Op(&raw const pending))
+fn suspend_pending(request: Request, at: At) -> Outcome {
+    let posed = Posed { request, at };
+    suspend(Yielded::Op(&raw const posed))
 }
 
 /// Performs what destructors have put off.
@@ -410,7 +419,7 @@ pub(crate) fn perform_deferred() {
     let Some(thread) = current() else { return };
     let deferred = shared(|shared| std::mem::take(&mut shared.per_thread(thread).deferred));
     for Deferred { op, at } in deferred {
-        suspend_pending(op, at);
+        suspend_pending(Request::from(&op), at);
     }
 }
 
@@ -543,7 +552,7 @@ fn suspend_yielding(at: At) {
 pub(crate) fn suspend_twice(yielder: &Yielder<Outcome, Yielded>) {
     let here = Some(Here { thread: main_thread(), yielder });
     set_here(here);
-    suspend_pending(Op::AtomicEnd, Location::caller());
+    suspend_pending(Request::atomic_end(), Location::caller());
     set_here(here);
     suspend_yielding(Location::caller());
 }

@@ -3,9 +3,9 @@
 // Bodies of threads borrow, and are told to live long enough.
 #![allow(unsafe_code)]
 
+use crate::request::Request;
 use crate::runtime;
 use crate::thread::{self, Packet, Thread};
-use selvedge_machine::Op;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -70,7 +70,7 @@ where
     let mut panicked = false;
     loop {
         let Some(thread) = scope.threads.borrow_mut().pop() else { break };
-        runtime::perform(Op::Join { thread: thread.id().0 }, at);
+        runtime::perform(Request::join(thread.id().0), at);
         runtime::shared(|shared| shared.unjoined -= 1);
         let panics = scope.panics.borrow();
         panicked |= panics.iter().any(|Panicked(other, has)| *other == thread.id().0 && has());

@@ -1,11 +1,12 @@
 //! Stands in for `std::thread`.
 
-use crate::nondet::{IN_TIME, for_no_reason, times_out};
+use crate::nondet::{for_no_reason, times_out};
+use crate::request::Request;
 use crate::runtime::{self, At};
 pub use crate::scope::{Scope, ScopedJoinHandle, scope};
 pub use crate::thread_local::{AccessError, LocalKey};
 use selvedge_ir::{CmpOp, EntityRef, Order, RmwOp};
-use selvedge_machine::{Access, AccessKind, Cond, Op, Purpose};
+use selvedge_machine::Purpose;
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -39,46 +40,47 @@ impl Thread {
     /// Lets the thread go on that has parked, or that parks next.
     #[track_caller]
     pub fn unpark(&self) {
-        park_access(self.id.0, AccessKind::Rmw { op: RmwOp::Xchg, operand: 1, used: false }, Order::Release, None);
+        park_access(self.id.0, Request::rmw(RmwOp::Xchg, 1, false), Order::Release);
     }
 }
 
 /// An access to the word that says whether a thread may go on.
 #[track_caller]
-fn park_access(thread: selvedge_machine::ThreadId, kind: AccessKind, order: Order, until: Option<Cond>) {
+fn park_access(thread: selvedge_machine::ThreadId, request: Request, order: Order) {
     let addr = runtime::shared(|shared| {
         let addr = shared.places.park_word(thread);
         shared.parks.insert(addr, thread);
         addr
     });
-    let access = Access { purpose: Purpose::Sync, until, ..Access::new(addr, 8, order, kind) };
-    runtime::perform(Op::Access(access), Location::caller());
+    runtime::perform(request.at(addr, 8, order).for_purpose(Purpose::Sync), Location::caller());
 }
 
 /// Waits until the thread is unparked. That it may return for no reason is explored in a second pass.
 #[track_caller]
 pub fn park() {
     if !for_no_reason("wakes up") {
-        parked(Some(Cond::new(CmpOp::Eq, 1)));
+        parked(TAKE.until(CmpOp::Eq, 1));
     }
 }
 
-/// Waits for a condition on the word that says whether the thread may go on.
+/// What a thread does with its word to go on.
+const TAKE: Request = Request::rmw(RmwOp::Xchg, 0, false);
+
+/// Takes what the word says that tells whether the thread may go on, when it may.
 #[track_caller]
-fn parked(until: Option<Cond>) {
-    let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: 0, used: false };
-    park_access(current().id.0, kind, Order::Acquire, until);
+fn parked(take: Request) {
+    park_access(current().id.0, take, Order::Acquire);
 }
 
 /// Waits until the thread is unparked, or until time is up, which may be at any moment.
 #[track_caller]
 pub fn park_timeout(_duration: Duration) {
     runtime::must_be_inside();
-    if runtime::perform(Op::Choose { alternatives: 2 }, Location::caller()) == 1 {
+    if runtime::perform(Request::choose(2), Location::caller()) == 1 {
         times_out();
-        return parked(None);
+        return parked(TAKE);
     }
-    parked(Some(IN_TIME));
+    parked(TAKE.in_time());
 }
 
 /// Does nothing: others may go on at any moment anyway, and for as long as they like.
@@ -156,23 +158,23 @@ pub(crate) fn has_ended(thread: &Thread) -> bool {
     if !panicking() && !runtime::shared(|shared| std::mem::replace(&mut shared.config.sees_ends, true)) {
         runtime::start_again();
     }
-    end_access(thread.id.0, AccessKind::Load, Location::caller()) != 0
+    end_access(thread.id.0, Request::load(), Location::caller()) != 0
 }
 
 /// An access to the word that says whether a thread has ended.
-fn end_access(thread: selvedge_machine::ThreadId, kind: AccessKind, at: At) -> u64 {
+fn end_access(thread: selvedge_machine::ThreadId, request: Request, at: At) -> u64 {
     let addr = runtime::shared(|shared| {
         let addr = shared.places.end_word(thread);
         shared.origins.entry(addr).or_insert(("the end of a thread", at));
         addr
     });
     runtime::tidy_frame();
-    runtime::perform(Op::Access(Access::new(addr, 8, Order::Relaxed, kind)), at)
+    runtime::perform(request.at(addr, 8, Order::Relaxed), at)
 }
 
 #[track_caller]
 pub(crate) fn joined<T>(thread: &Thread, result: &Packet<T>) -> std::thread::Result<T> {
-    runtime::perform(Op::Join { thread: thread.id.0 }, Location::caller());
+    runtime::perform(Request::join(thread.id.0), Location::caller());
     runtime::shared(|shared| shared.unjoined -= 1);
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
     match (result.value.take(), result.panic.take()) {
@@ -224,7 +226,7 @@ where
             leave(f());
         }
         if runtime::look_up(|shared| shared.config.sees_ends) {
-            end_access(runtime::must_be_inside(), AccessKind::Store { value: 1 }, at);
+            end_access(runtime::must_be_inside(), Request::store(1), at);
         }
     }));
     let child = runtime::shared(|shared| {
@@ -246,7 +248,7 @@ where
         let feature = format!("a model with more than {} threads", crate::MAX_THREADS);
         runtime::stop(feature, Location::caller());
     };
-    runtime::perform(Op::Spawn { child }, Location::caller());
+    runtime::perform(Request::spawn(child), Location::caller());
     (Thread { id: ThreadId(child), name }, result)
 }
 

@@ -26,9 +26,10 @@
 // The stack is looked at.
 #![allow(unsafe_code)]
 
+use crate::request::Request;
 use crate::runtime::{self, At};
-use selvedge_ir::{CmpOp, Order, Speculation};
-use selvedge_machine::{Access, AccessKind, Addr, Cond, Op};
+use selvedge_ir::{Order, Speculation};
+use selvedge_machine::Addr;
 use std::hint::black_box;
 
 /// How updates are explored.
@@ -65,18 +66,14 @@ pub(crate) fn update(update: Update, f: &mut dyn FnMut(u64) -> Option<u64>) -> O
         return None;
     }
     let speculation = if how == Updates::Always { Speculation::Always } else { Speculation::IfNext };
-    let load = Access { speculative: Some(speculation), ..Access::new(addr, size, fetch, AccessKind::Load) };
-    let old = runtime::perform(Op::Access(load), at);
+    let old = runtime::perform(Request::load().at(addr, size, fetch).speculating(speculation), at);
     let Some(new) = compute(f, old) else {
         if how == Updates::Always {
             start_again(Updates::Sometimes);
         }
         return Some(Err(old));
     };
-    let exchange = AccessKind::Cas { expected: old, new, failure: fetch };
-    let until = Some(Cond { retry: true, ..Cond::new(CmpOp::Eq, old) });
-    let exchange = Access { until, confirms: true, ..Access::new(addr, size, set, exchange) };
-    runtime::perform(Op::Access(exchange), at);
+    runtime::perform(Request::cas(old, new, fetch).at(addr, size, set).confirming(), at);
     Some(Ok(old))
 }
 

@@ -2,8 +2,8 @@
 
 use selvedge::model::{Builder, Stats};
 use selvedge::sync::atomic::AtomicUsize;
-use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use selvedge::sync::{Arc, Condvar, Mutex};
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use selvedge::sync::{Arc, Condvar, Mutex, mpsc};
 use selvedge::{hint, thread};
 
 fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
@@ -110,4 +110,79 @@ fn a_model_whose_drop_panics_leaves_nothing_behind() {
     let bad = explore(|| drop(Bad(AtomicUsize::new(0))));
     assert!(bad.failure.is_some_and(|failure| failure.contains("a bad end")));
     assert_eq!(explore(store_buffering).complete, 4);
+}
+
+/// What a thread does in [`the_same_model_has_the_same_executions_each_time`].
+#[derive(Clone, Copy)]
+enum Does {
+    /// Adds one, and gives up after two attempts.
+    Adds,
+    Sends,
+    Notifies,
+    Locks,
+}
+
+/// Never inlined, so that its frame lies where others have been before.
+#[inline(never)]
+fn does_all(
+    all: &[Does],
+    x: &AtomicUsize,
+    (tx, lock, changed): (&mpsc::Sender<usize>, &Mutex<usize>, &Condvar),
+) -> [usize; 3] {
+    let mut found = [0; 3];
+    for (n, does) in all.iter().enumerate() {
+        match does {
+            Does::Adds => {
+                let mut old = x.load(Acquire);
+                found[n] = 50;
+                for _ in 0..2 {
+                    match x.compare_exchange(old, old + 1, AcqRel, Acquire) {
+                        Ok(_) => {
+                            found[n] = old;
+                            break;
+                        }
+                        Err(now) => old = now,
+                    }
+                }
+            }
+            Does::Sends => tx.send(n).unwrap(),
+            Does::Notifies => changed.notify_one(),
+            Does::Locks => *lock.lock().unwrap() += 1,
+        }
+    }
+    found
+}
+
+#[test]
+fn the_same_model_has_the_same_executions_each_time() {
+    // What an operation leaves unwritten of what it hands over must not be left over from others before: pointers that differ
+    // from run to run, of which a byte was overwritten, so that nobody knows them any more.
+    const MODELS: [[&[Does]; 2]; 3] = [
+        [&[Does::Adds, Does::Sends], &[Does::Sends, Does::Adds, Does::Sends]],
+        [&[Does::Adds, Does::Notifies], &[Does::Notifies, Does::Adds, Does::Notifies]],
+        [&[Does::Adds, Does::Locks], &[Does::Locks, Does::Adds, Does::Locks]],
+    ];
+    for threads in MODELS {
+        let mut seen = std::collections::BTreeMap::new();
+        for n in 0..200 {
+            // Memory is not where it was the time before.
+            std::mem::forget(vec![0u8; 16 * (n % 7)]);
+            let stats = Builder::new().explore(move || {
+                let (tx, rx) = mpsc::channel();
+                let shared = Arc::new((AtomicUsize::new(0), Mutex::new(0), Condvar::new()));
+                let handles: Vec<_> = threads
+                    .into_iter()
+                    .map(|all| {
+                        let (shared, tx) = (Arc::clone(&shared), tx.clone());
+                        thread::spawn(move || (does_all(all, &shared.0, (&tx, &shared.1, &shared.2)), tx))
+                    })
+                    .collect();
+                let kept: Vec<_> = handles.into_iter().map(|handle| handle.join().unwrap()).collect();
+                drop((kept, rx));
+            });
+            assert_eq!(stats.failure, None);
+            *seen.entry((stats.complete, stats.blocked, stats.notes)).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 1, "{seen:?}");
+    }
 }

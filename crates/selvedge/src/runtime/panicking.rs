@@ -4,6 +4,7 @@ use super::stopping::violation;
 use super::{ASIDE, At, PANIC, SPOILED, YIELDER, Yielded, defer, suspend};
 use crate::blocks::quiet;
 use crate::overflow;
+use crate::request::Request;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, ViolationKind};
 
 /// What destructors do that run because their thread panics.
@@ -12,7 +13,8 @@ use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, ViolationKin
 /// effect. Nobody can notice when, as long as the thread does nothing else: operations that tell them nothing are put off.
 /// Others cannot be: they find zero, and what they exchange is what they expect; then the thread must not go on.
 #[cold]
-pub(super) fn aside(op: Op, at: At) -> Outcome {
+pub(super) fn aside(request: Request, at: At) -> Outcome {
+    let op = request.op();
     match op {
         Op::Access(Access {
             kind: AccessKind::Store { .. } | AccessKind::Rmw { used: false, .. },

@@ -11,9 +11,9 @@
 
 use super::Weak;
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime::{self, At};
 use selvedge_ir::{Order, RmwOp};
-use selvedge_machine::AccessKind;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -165,7 +165,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     fn count(&self, order: Order) -> usize {
         match &self.count {
-            Some(count) => count.access(order, AccessKind::Load, Location::caller()) as usize,
+            Some(count) => count.access(order, Request::load(), Location::caller()) as usize,
             None if !self.is_of_this_run() || runtime::alone() => std::sync::Arc::strong_count(self.value()),
             None => {
                 self.must_be_counted();
@@ -179,7 +179,7 @@ impl<T: ?Sized> Arc<T> {
     fn one_less(&self, at: At) -> bool {
         match &self.count {
             Some(count) if self.is_of_this_run() => {
-                let less = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: true };
+                let less = Request::rmw(RmwOp::Sub, 1, true);
                 count.access(Order::AcqRel, less, at) == 1
             }
             _ => std::sync::Arc::strong_count(self.value()) == 1,
@@ -303,7 +303,7 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Arc<T> {
         if let Some(count) = &self.count {
-            let more = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
+            let more = Request::rmw(RmwOp::Add, 1, false);
             count.access(Order::Relaxed, more, Location::caller());
         }
         let arc = Arc { value: self.value.clone(), count: self.count.clone(), made: self.made };

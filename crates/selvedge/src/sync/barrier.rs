@@ -3,8 +3,9 @@
 //! One word counts all arrivals. Whoever arrives waits until as many have arrived as his round needs.
 
 use crate::object::Word;
+use crate::request::Request;
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{AccessKind, Cond, Purpose};
+use selvedge_machine::Purpose;
 use std::panic::Location;
 
 /// Stands in for `std::sync::Barrier`.
@@ -36,12 +37,12 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let at = Location::caller();
-        let arrive = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: true };
-        let before = self.word.synchronise(Order::AcqRel, arrive, None, Purpose::Sync, at);
+        let arrive = Request::rmw(RmwOp::Add, 1, true);
+        let before = self.word.synchronise(Order::AcqRel, arrive, Purpose::Sync, at);
         let round = (before / self.threads + 1) * self.threads;
         if before + 1 < round {
-            let all = Some(Cond::new(CmpOp::Uge, round));
-            self.word.synchronise(Order::Acquire, AccessKind::Load, all, Purpose::Sync, at);
+            let all = Request::load().until(CmpOp::Uge, round);
+            self.word.synchronise(Order::Acquire, all, Purpose::Sync, at);
         }
         BarrierWaitResult(before + 1 == round)
     }

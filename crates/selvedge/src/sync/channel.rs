@@ -39,11 +39,11 @@
 //! left waiting for a message (`Machine::ends`), everything starts again with senders counted.
 
 use crate::blocks::quiet;
-use crate::nondet::IN_TIME;
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{Access, AccessKind, Addr, Cond, Op, Outcome, Purpose, ThreadId, main_thread};
+use selvedge_machine::{Addr, Cond, Outcome, Purpose, ThreadId, main_thread};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,7 +63,7 @@ pub(crate) const YES: u64 = 1;
 pub(crate) const NEVER: u64 = 2;
 
 /// Something is known of a message.
-const KNOWN: Cond = Cond::new(CmpOp::Ne, 0);
+const KNOWN: Request = Request::load().until(CmpOp::Ne, 0);
 /// It was sent: what other senders wait for.
 pub(crate) const SENT: Cond = Cond::new(CmpOp::Eq, YES);
 
@@ -165,23 +165,14 @@ impl<T> Channel<T> {
     }
 
     #[track_caller]
-    fn access(
-        &self,
-        what: &'static str,
-        n: u64,
-        order: Order,
-        kind: AccessKind,
-        until: Option<Cond>,
-        at: At,
-    ) -> Outcome {
-        let access = Access::new(self.word(what, n, at), 8, order, kind);
-        runtime::perform(Op::Access(Access { purpose: Purpose::Sync, until, ..access }), at)
+    fn access(&self, what: &'static str, n: u64, order: Order, request: Request, at: At) -> Outcome {
+        runtime::perform(request.at(self.word(what, n, at), 8, order).for_purpose(Purpose::Sync), at)
     }
 
     /// Says something of message n.
     #[track_caller]
     fn say(&self, what: &'static str, n: u64, value: u64, at: At) {
-        self.access(what, n, Order::SeqCst, AccessKind::Store { value }, None, at);
+        self.access(what, n, Order::SeqCst, Request::store(value), at);
     }
 
     /// Waits until something is known of message n; says whether it is so.
@@ -191,14 +182,14 @@ impl<T> Channel<T> {
     }
 
     #[track_caller]
-    fn wait_for(&self, what: &'static str, n: u64, known: Cond, at: At) -> bool {
-        self.access(what, n, Order::Acquire, AccessKind::Load, Some(known), at) == YES
+    fn wait_for(&self, what: &'static str, n: u64, known: Request, at: At) -> bool {
+        self.access(what, n, Order::Acquire, known, at) == YES
     }
 
     #[track_caller]
-    fn tail(&self, kind: AccessKind, at: At) -> u64 {
+    fn tail(&self, request: Request, at: At) -> u64 {
         self.tail.must_be_of_this_run(at);
-        self.tail.synchronise(Order::SeqCst, kind, None, Purpose::Sync, at)
+        self.tail.synchronise(Order::SeqCst, request, Purpose::Sync, at)
     }
 
     /// What taken(n) is called.
@@ -224,7 +215,7 @@ impl<T> Channel<T> {
     fn hand_over(&self, n: u64, message: T, at: At) {
         self.put(n, message);
         if n > 0 && self.bound.is_none() && runtime::shared(|shared| shared.config.many_senders) {
-            self.access(MESSAGE, n - 1, Order::SeqCst, AccessKind::Load, Some(SENT), at);
+            self.access(MESSAGE, n - 1, Order::SeqCst, Request::load().until(SENT.op, SENT.operand), at);
         }
         self.say(MESSAGE, n, YES, at);
     }
@@ -234,7 +225,7 @@ impl<T> Channel<T> {
     pub fn send(&self, message: T) -> Result<(), T> {
         let at = Location::caller();
         self.is_sent_to();
-        let old = self.tail(AccessKind::Rmw { op: RmwOp::Add, operand: ONE, used: true }, at);
+        let old = self.tail(Request::rmw(RmwOp::Add, ONE, true), at);
         // A destructor that runs because of a panic is told nothing (`runtime::aside`).
         if old & NO_RECEIVER != 0 || std::thread::panicking() {
             return Err(message);
@@ -259,7 +250,7 @@ impl<T> Channel<T> {
         let at = Location::caller();
         self.is_sent_to();
         let bound = self.bound.unwrap_or(u64::MAX);
-        let mut tail = self.tail(AccessKind::Load, at);
+        let mut tail = self.tail(Request::load(), at);
         loop {
             let n = tail / ONE;
             if tail & NO_RECEIVER != 0 {
@@ -271,13 +262,13 @@ impl<T> Channel<T> {
                 return Err((Unsent::Full, message));
             }
             if n >= bound {
-                match self.access(ROOM, n - bound, Order::SeqCst, AccessKind::Load, None, at) {
+                match self.access(ROOM, n - bound, Order::SeqCst, Request::load(), at) {
                     YES => {}
                     NEVER => return Err((Unsent::NoReceiver, message)),
                     _ => return Err((Unsent::Full, message)),
                 }
             }
-            let one_more = AccessKind::Cas { expected: tail, new: tail + ONE, failure: Order::SeqCst };
+            let one_more = Request::cas(tail, tail + ONE, Order::SeqCst);
             match self.tail(one_more, at) {
                 now if now == tail => {
                     self.hand_over(n, message, at);
@@ -297,11 +288,11 @@ impl<T> Channel<T> {
     /// As `receive`, for a receiver that would give up in time.
     #[track_caller]
     pub fn receive_in_time(&self) -> Option<T> {
-        self.receive_if(IN_TIME)
+        self.receive_if(Request::load().in_time())
     }
 
     #[track_caller]
-    fn receive_if(&self, known: Cond) -> Option<T> {
+    fn receive_if(&self, known: Request) -> Option<T> {
         let at = Location::caller();
         self.tail.must_be_of_this_run(at);
         let n = self.next();
@@ -328,7 +319,7 @@ impl<T> Channel<T> {
     pub fn look(&self) -> Look {
         let (at, n) = (Location::caller(), self.next());
         if self.bound.is_some() && runtime::shared(|shared| shared.config.many_senders) {
-            let tail = self.tail(AccessKind::Load, at);
+            let tail = self.tail(Request::load(), at);
             if tail / ONE > n {
                 return Look::Message;
             }
@@ -337,7 +328,7 @@ impl<T> Channel<T> {
             }
         } else {
             self.tail.must_be_of_this_run(at);
-            match self.access(MESSAGE, n, Order::SeqCst, AccessKind::Load, None, at) {
+            match self.access(MESSAGE, n, Order::SeqCst, Request::load(), at) {
                 YES => return Look::There,
                 NEVER => return Look::Ended,
                 _ => {}
@@ -358,7 +349,7 @@ impl<T> Channel<T> {
         if !self.is_of_this_run() {
             return;
         }
-        let gone = AccessKind::Rmw { op: RmwOp::Or, operand: NO_RECEIVER, used: true };
+        let gone = Request::rmw(RmwOp::Or, NO_RECEIVER, true);
         let (next, sent) = (self.next(), self.tail(gone, at) / ONE);
         let bound = self.bound.unwrap_or(u64::MAX);
         (next..sent.saturating_sub(bound)).for_each(|n| self.say(self.taken(), n, NEVER, at));
@@ -372,8 +363,8 @@ impl<T> Channel<T> {
     #[track_caller]
     pub fn clone_sender(&self) {
         if counts_senders() {
-            let more = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
-            self.senders.synchronise(Order::Relaxed, more, None, Purpose::Sync, Location::caller());
+            let more = Request::rmw(RmwOp::Add, 1, false);
+            self.senders.synchronise(Order::Relaxed, more, Purpose::Sync, Location::caller());
         }
     }
 
@@ -384,9 +375,9 @@ impl<T> Channel<T> {
         if !self.is_of_this_run() || !counts_senders() {
             return;
         }
-        let less = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: true };
-        if self.senders.synchronise(Order::AcqRel, less, None, Purpose::Sync, at) == 1 {
-            let tail = self.tail(AccessKind::Rmw { op: RmwOp::Or, operand: NO_SENDER, used: true }, at);
+        let less = Request::rmw(RmwOp::Sub, 1, true);
+        if self.senders.synchronise(Order::AcqRel, less, Purpose::Sync, at) == 1 {
+            let tail = self.tail(Request::rmw(RmwOp::Or, NO_SENDER, true), at);
             if tail & NO_RECEIVER == 0 {
                 self.say(MESSAGE, tail / ONE, NEVER, at);
             }

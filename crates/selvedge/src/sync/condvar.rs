@@ -6,8 +6,8 @@
 use super::MutexGuard;
 use crate::nondet::{for_no_reason, times_out};
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime;
-use selvedge_machine::Op;
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
@@ -49,9 +49,9 @@ impl Condvar {
             drop(guard);
             return (mutex.lock(), WaitTimeoutResult(false));
         }
-        runtime::perform(Op::CondWait { cond }, at);
+        runtime::perform(Request::cond_wait(cond), at);
         drop(guard);
-        let notified = runtime::perform(Op::CondWake { cond, early: timed }, at) != 0;
+        let notified = runtime::perform(Request::cond_wake(cond, timed), at) != 0;
         if timed && !notified {
             times_out();
         }
@@ -118,13 +118,13 @@ impl Condvar {
     /// Wakes one thread that waits.
     #[track_caller]
     pub fn notify_one(&self) {
-        runtime::perform(Op::CondSignal { cond: self.word.addr() }, Location::caller());
+        runtime::perform(Request::cond_signal(self.word.addr()), Location::caller());
     }
 
     /// Wakes all threads that wait.
     #[track_caller]
     pub fn notify_all(&self) {
-        runtime::perform(Op::CondBroadcast { cond: self.word.addr() }, Location::caller());
+        runtime::perform(Request::cond_broadcast(self.word.addr()), Location::caller());
     }
 }
 

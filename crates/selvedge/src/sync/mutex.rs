@@ -6,9 +6,10 @@
 use super::poison::{Guarded, poisoned};
 use crate::content::Content;
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{AccessKind, Cond, Purpose};
+use selvedge_machine::Purpose;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -63,9 +64,8 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
-        let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: HELD, used: false };
-        let free = Some(Cond::new(CmpOp::Eq, 0));
-        self.word.synchronise(Order::Acquire, take, free, Purpose::Lock, at);
+        let take = Request::rmw(RmwOp::Xchg, HELD, false).until(CmpOp::Eq, 0);
+        self.word.synchronise(Order::Acquire, take, Purpose::Lock, at);
         self.guard(at)
     }
 
@@ -74,8 +74,8 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
         runtime::tries(self.word.addr());
-        let take = AccessKind::Cas { expected: 0, new: HELD, failure: Order::Relaxed };
-        match self.word.synchronise(Order::Acquire, take, None, Purpose::Data, at) {
+        let take = Request::cas(0, HELD, Order::Relaxed);
+        match self.word.synchronise(Order::Acquire, take, Purpose::Data, at) {
             0 => self.guard(at).map_err(TryLockError::Poisoned),
             _ => Err(TryLockError::WouldBlock),
         }
@@ -126,7 +126,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             // SAFETY: the flag is in a cell that is never borrowed.
             unsafe { (*self.content).set_poisoned(true) };
         }
-        self.mutex.word.synchronise(Order::Release, AccessKind::Store { value: 0 }, None, Purpose::Unlock, self.at);
+        self.mutex.word.synchronise(Order::Release, Request::store(0), Purpose::Unlock, self.at);
     }
 }
 

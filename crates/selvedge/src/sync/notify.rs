@@ -1,8 +1,9 @@
 //! A notification that one thread waits for.
 
 use crate::object::Word;
+use crate::request::Request;
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{AccessKind, Cond, Purpose};
+use selvedge_machine::Purpose;
 use std::panic::Location;
 
 /// A notification. It stays until somebody waits for it; several are one.
@@ -21,16 +22,15 @@ impl Notify {
     /// Notifies.
     #[track_caller]
     pub fn notify(&self) {
-        let set = AccessKind::Rmw { op: RmwOp::Xchg, operand: 1, used: false };
-        self.word.synchronise(Order::Release, set, None, Purpose::Sync, Location::caller());
+        let set = Request::rmw(RmwOp::Xchg, 1, false);
+        self.word.synchronise(Order::Release, set, Purpose::Sync, Location::caller());
     }
 
     /// Waits to be notified.
     #[track_caller]
     pub fn wait(&self) {
-        let take = AccessKind::Rmw { op: RmwOp::Xchg, operand: 0, used: false };
-        let there = Some(Cond::new(CmpOp::Eq, 1));
-        self.word.synchronise(Order::Acquire, take, there, Purpose::Sync, Location::caller());
+        let take = Request::rmw(RmwOp::Xchg, 0, false).until(CmpOp::Eq, 1);
+        self.word.synchronise(Order::Acquire, take, Purpose::Sync, Location::caller());
     }
 }
 

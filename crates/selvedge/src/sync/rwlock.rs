@@ -6,9 +6,10 @@
 use super::poison::{Guarded, poisoned};
 use crate::content::Content;
 use crate::object::Word;
+use crate::request::Request;
 use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{AccessKind, Cond, Purpose};
+use selvedge_machine::Purpose;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -74,9 +75,8 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let at = Location::caller();
-        let enter = AccessKind::Rmw { op: RmwOp::Add, operand: 1, used: false };
-        let free = Some(Cond::new(CmpOp::Ult, WRITER));
-        self.word.synchronise(Order::Acquire, enter, free, Purpose::Lock, at);
+        let enter = Request::rmw(RmwOp::Add, 1, false).until(CmpOp::Ult, WRITER);
+        self.word.synchronise(Order::Acquire, enter, Purpose::Lock, at);
         self.read_guard(at)
     }
 
@@ -88,7 +88,7 @@ impl<T: ?Sized> RwLock<T> {
         // Most often there is nobody; what there is otherwise, the exchange tells.
         let mut readers = 0;
         while readers < WRITER {
-            let enter = AccessKind::Cas { expected: readers, new: readers + 1, failure: Order::Relaxed };
+            let enter = Request::cas(readers, readers + 1, Order::Relaxed);
             match self.word.access(Order::Acquire, enter, at) {
                 now if now == readers => return self.read_guard(at).map_err(TryLockError::Poisoned),
                 now => readers = now,
@@ -101,9 +101,8 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
-        let enter = AccessKind::Rmw { op: RmwOp::Xchg, operand: WRITER, used: false };
-        let free = Some(Cond::new(CmpOp::Eq, 0));
-        self.word.synchronise(Order::Acquire, enter, free, Purpose::Lock, at);
+        let enter = Request::rmw(RmwOp::Xchg, WRITER, false).until(CmpOp::Eq, 0);
+        self.word.synchronise(Order::Acquire, enter, Purpose::Lock, at);
         self.write_guard(at)
     }
 
@@ -112,7 +111,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
         runtime::tries(self.word.addr());
-        let enter = AccessKind::Cas { expected: 0, new: WRITER, failure: Order::Relaxed };
+        let enter = Request::cas(0, WRITER, Order::Relaxed);
         match self.word.access(Order::Acquire, enter, at) {
             0 => self.write_guard(at).map_err(TryLockError::Poisoned),
             _ => Err(TryLockError::WouldBlock),
@@ -164,15 +163,15 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
         let (lock, content, at) = (this.lock, this.content.cast_const(), Location::caller());
         std::mem::forget(this);
-        lock.word.synchronise(Order::Release, AccessKind::Store { value: 1 }, None, Purpose::Unlock, at);
+        lock.word.synchronise(Order::Release, Request::store(1), Purpose::Unlock, at);
         RwLockReadGuard { lock, content, at }
     }
 }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        let leave = AccessKind::Rmw { op: RmwOp::Sub, operand: 1, used: false };
-        self.lock.word.synchronise(Order::Release, leave, None, Purpose::Unlock, self.at);
+        let leave = Request::rmw(RmwOp::Sub, 1, false);
+        self.lock.word.synchronise(Order::Release, leave, Purpose::Unlock, self.at);
     }
 }
 
@@ -182,7 +181,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             // SAFETY: the flag is in a cell that is never borrowed.
             unsafe { (*self.content).set_poisoned(true) };
         }
-        self.lock.word.synchronise(Order::Release, AccessKind::Store { value: 0 }, None, Purpose::Unlock, self.at);
+        self.lock.word.synchronise(Order::Release, Request::store(0), Purpose::Unlock, self.at);
     }
 }
 

@@ -4,8 +4,8 @@
 use super::Arc;
 use super::arc::{Made, counts_at, counts_for_nobody};
 use crate::object::Word;
+use crate::request::Request;
 use selvedge_ir::Order;
-use selvedge_machine::AccessKind;
 use std::fmt;
 use std::panic::Location;
 
@@ -38,12 +38,12 @@ impl<T: ?Sized> Weak<T> {
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let at = Location::caller();
         if let Some(count) = self.count.as_ref().filter(|_| self.made.is_of_this_run()) {
-            let mut now = count.access(Order::Relaxed, AccessKind::Load, at);
+            let mut now = count.access(Order::Relaxed, Request::load(), at);
             loop {
                 if now == 0 {
                     return None;
                 }
-                let more = AccessKind::Cas { expected: now, new: now + 1, failure: Order::Relaxed };
+                let more = Request::cas(now, now + 1, Order::Relaxed);
                 match count.access(Order::Acquire, more, at) {
                     old if old == now => break,
                     other => now = other,
@@ -60,7 +60,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         match self.count.as_ref().filter(|_| self.made.is_of_this_run()) {
-            Some(count) => count.access(Order::Relaxed, AccessKind::Load, Location::caller()) as usize,
+            Some(count) => count.access(Order::Relaxed, Request::load(), Location::caller()) as usize,
             None => self.value.strong_count(),
         }
     }

@@ -6,10 +6,11 @@
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, exchange_fails};
 use crate::object::{Word, real_of, virtual_of};
+use crate::request::Request;
 use crate::runtime::{self, prepare};
 use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
-use selvedge_machine::{AccessKind, truncate};
+use selvedge_machine::truncate;
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -45,36 +46,36 @@ macro_rules! atomic_int {
             // frame of the model's code: stacks are compared (`spin.rs`).
             #[track_caller]
             #[inline(never)]
-            fn access(&self, order: Order, kind: AccessKind) -> $int {
-                let bits = self.0.access(order, kind, Location::caller());
+            fn access(&self, order: Order, request: Request) -> $int {
+                let bits = self.0.access(order, request, Location::caller());
                 if Self::SIZE == 8 { real_of(bits) as $int } else { bits as $int }
             }
 
             #[track_caller]
             #[inline(never)]
             fn read(&self, order: Order) -> $int {
-                self.access(order, AccessKind::Load)
+                self.access(order, Request::load())
             }
 
             #[track_caller]
             #[inline(never)]
             fn write(&self, value: $int, order: Order) {
-                self.access(order, AccessKind::Store { value: Self::bits(value) });
+                self.access(order, Request::store(Self::bits(value)));
             }
 
             #[track_caller]
             #[inline(never)]
             fn rmw(&self, op: RmwOp, value: $int, order: Ordering) -> $int {
                 let operand = if op == RmwOp::Xchg { Self::bits(value) } else { truncate(value as u64, Self::SIZE) };
-                self.access(any(order), AccessKind::Rmw { op, operand, used: true })
+                self.access(any(order), Request::rmw(op, operand, true))
             }
 
             /// Gives exclusive access to the value.
             #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $int) -> R) -> R {
-                let mut value = self.access(Order::Plain, AccessKind::Load);
+                let mut value = self.access(Order::Plain, Request::load());
                 let result = f(&mut value);
-                self.access(Order::Plain, AccessKind::Store { value: Self::bits(value) });
+                self.access(Order::Plain, Request::store(Self::bits(value)));
                 result
             }
 
@@ -85,13 +86,13 @@ macro_rules! atomic_int {
             /// As in loom. Here nothing bad happens: a race is reported.
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $int {
-                self.access(Order::Plain, AccessKind::Load)
+                self.access(Order::Plain, Request::load())
             }
 
             /// The value.
             #[track_caller]
             pub fn into_inner(self) -> $int {
-                self.access(Order::Plain, AccessKind::Load)
+                self.access(Order::Plain, Request::load())
             }
 
             /// Loads the value.
@@ -144,7 +145,7 @@ macro_rules! atomic_int {
             #[inline(never)]
             fn exchange(&self, current: $int, new: $int, success: Ordering, failure: Ordering) -> Result<$int, $int> {
                 let (expected, new, failure) = (Self::bits(current), Self::bits(new), of_load(failure));
-                let kind = AccessKind::Cas { expected, new, failure };
+                let kind = Request::cas(expected, new, failure);
                 let old = self.access(any(success), kind);
                 if old == current { Ok(old) } else { Err(old) }
             }

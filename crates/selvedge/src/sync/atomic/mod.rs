@@ -11,9 +11,9 @@ pub use int::{
 pub use ptr::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
+use crate::request::Request;
 use crate::runtime;
 use selvedge_ir::Order;
-use selvedge_machine::Op;
 use std::panic::Location;
 
 /// An atomic fence.
@@ -21,7 +21,7 @@ use std::panic::Location;
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     runtime::must_run();
-    runtime::perform(Op::Fence { order: any(order) }, Location::caller());
+    runtime::perform(Request::fence(any(order)), Location::caller());
 }
 
 /// Keeps the compiler from moving accesses; for signal handlers, of which a model has none. Between threads it does nothing,

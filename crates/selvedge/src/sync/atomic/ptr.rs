@@ -6,10 +6,11 @@
 use super::{any, failure_of, of_load, of_store};
 use crate::nondet::{assume, exchange_fails};
 use crate::object::{Word, real_of, virtual_of};
+use crate::request::Request;
 use crate::runtime::{self, At, prepare};
 use crate::update::{self, Update};
 use selvedge_ir::{Order, RmwOp};
-use selvedge_machine::{Access, AccessKind, Addr, Op};
+use selvedge_machine::Addr;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -39,10 +40,10 @@ struct Bits {
 impl Bits {
     #[track_caller]
     #[inline(never)]
-    fn access(&self, order: Order, kind: AccessKind, at: At) -> usize {
+    fn access(&self, order: Order, request: Request, at: At) -> usize {
         let addr = self.see();
         runtime::tidy_frame();
-        real_of(runtime::perform(Op::Access(Access::new(addr, 8, order, kind)), at)) as usize
+        real_of(runtime::perform(request.at(addr, 8, order), at)) as usize
     }
 
     /// Where it is.
@@ -55,19 +56,19 @@ impl Bits {
     #[track_caller]
     #[inline(never)]
     fn read(&self, order: Order) -> usize {
-        self.access(order, AccessKind::Load, Location::caller())
+        self.access(order, Request::load(), Location::caller())
     }
 
     #[track_caller]
     #[inline(never)]
     fn write(&self, pointer: usize, order: Order) {
-        self.access(order, AccessKind::Store { value: virtual_of(pointer as u64) }, Location::caller());
+        self.access(order, Request::store(virtual_of(pointer as u64)), Location::caller());
     }
 
     #[track_caller]
     #[inline(never)]
     fn swap(&self, pointer: usize, order: Order) -> usize {
-        let kind = AccessKind::Rmw { op: RmwOp::Xchg, operand: virtual_of(pointer as u64), used: true };
+        let kind = Request::rmw(RmwOp::Xchg, virtual_of(pointer as u64), true);
         self.access(order, kind, Location::caller())
     }
 
@@ -75,7 +76,7 @@ impl Bits {
     #[inline(never)]
     fn exchange(&self, current: usize, new: usize, success: Order, failure: Order) -> usize {
         let (expected, new) = (virtual_of(current as u64), virtual_of(new as u64));
-        self.access(success, AccessKind::Cas { expected, new, failure }, Location::caller())
+        self.access(success, Request::cas(expected, new, failure), Location::caller())
     }
 
     #[track_caller]
