@@ -12,16 +12,16 @@
 
 use crate::machine::Body;
 use crate::overflow::{self, Ended, Guarded};
-use crate::runtime::{self, Here, Pending, Posed, Yielded};
+use crate::runtime::{self, Here, Pending, Yielded};
 use crate::watch;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Op, Outcome, SourceSpan, ThreadId};
+use selvedge_machine::{Outcome, SourceSpan, ThreadId};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// Only what is used of a stack takes memory.
@@ -52,7 +52,7 @@ fn measure() -> usize {
         let result = coroutine.resume(0);
         runtime::set_here(None);
         let low = match result {
-            CoroutineResult::Yield(Yielded::Op(posed)) => posed.addr(),
+            CoroutineResult::Yield(Yielded::Op(pending)) => pending.addr(),
             CoroutineResult::Yield(Yielded::Yields { low, .. }) => low,
             CoroutineResult::Yield(_) | CoroutineResult::Return(()) => return deepest,
         };
@@ -74,9 +74,7 @@ pub(crate) struct Strand {
     /// Where its stack must not be touched any more.
     guarded: Guarded,
     /// The operation that it waits with, on its stack; null if there is none.
-    posed: *const Posed,
-    /// The same for the engine, if there is one.
-    pending: Pending,
+    pending: *const Pending,
     /// An address on its stack below all frames of the model's code, while it is suspended; 0 if it is not.
     low: usize,
     /// The ends of its stack.
@@ -89,26 +87,14 @@ pub(crate) struct SavedStrand {
     number: u64,
     /// The bytes of the coroutine, which say where on its stack it stands. It is never used from here.
     coroutine: MaybeUninit<Thread>,
-    posed: *const Posed,
-    pending: Pending,
+    pending: *const Pending,
     /// The highest words of its stack: all that are in use, and those that a new stack has cleared.
     words: Vec<u64>,
 }
 
-/// What stands for no operation.
-fn none() -> Pending {
-    Pending { op: Op::AtomicEnd, at: Location::caller() }
-}
-
 impl Default for SavedStrand {
     fn default() -> SavedStrand {
-        SavedStrand {
-            number: 0,
-            coroutine: MaybeUninit::uninit(),
-            posed: std::ptr::null(),
-            pending: none(),
-            words: Vec::new(),
-        }
+        SavedStrand { number: 0, coroutine: MaybeUninit::uninit(), pending: std::ptr::null(), words: Vec::new() }
     }
 }
 
@@ -127,7 +113,7 @@ impl Strand {
         saved.words.extend_from_slice(unsafe {
             std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u64>(from), (self.base - from) / 8)
         });
-        (saved.number, saved.posed, saved.pending) = (self.number, self.posed, self.pending);
+        (saved.number, saved.pending) = (self.number, self.pending);
         // SAFETY: bytes are copied. They are used only to be written back over the same coroutine.
         unsafe { std::ptr::copy_nonoverlapping(coroutine, saved.coroutine.as_mut_ptr(), 1) };
     }
@@ -146,7 +132,7 @@ impl Strand {
             std::ptr::copy_nonoverlapping(saved.words.as_ptr(), stack, saved.words.len());
             std::ptr::copy_nonoverlapping(saved.coroutine.as_ptr(), coroutine, 1);
         }
-        (self.posed, self.pending, self.low) = (saved.posed, saved.pending, saved.posed.addr());
+        (self.pending, self.low) = (saved.pending, saved.pending.addr());
         true
     }
 
@@ -194,7 +180,9 @@ impl Strand {
     /// The operation that it waits with.
     #[inline]
     pub fn pending(&self) -> Option<&Pending> {
-        (!self.posed.is_null()).then_some(&self.pending)
+        // SAFETY: the coroutine has suspended itself with it, and stays in the frame that it is in as long as it is not
+        // resumed; then, and when its stack is taken back, this is null.
+        unsafe { self.pending.as_ref() }
     }
 
     /// Whether it has come to its end.
@@ -204,7 +192,7 @@ impl Strand {
 
     /// An address on its stack below all frames of the model's code, while it waits with an operation.
     pub fn low(&self) -> usize {
-        self.posed.addr()
+        self.pending.addr()
     }
 
     /// Its stack while it is suspended, whatever it waits for; nothing if it is not. Bytes of it that nobody has written may
@@ -365,6 +353,7 @@ impl Pool {
             }
         };
         let here = Here { thread, yielder: std::ptr::null() };
+        let pending = std::ptr::null();
         // The lowest page is there to catch what overflows.
         let (guard, base) = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, run);
@@ -375,8 +364,7 @@ impl Pool {
             coroutine: Some(coroutine),
             here,
             guarded,
-            posed: std::ptr::null(),
-            pending: none(),
+            pending,
             low: 0,
             limit: guard + GUARD,
             base,
@@ -410,7 +398,7 @@ impl Pool {
         if self.engine == 0 || here < self.engine {
             self.engine = here;
         }
-        strand.posed = std::ptr::null();
+        strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
         runtime::set_here(Some(strand.here));
         runtime::count_turn();
@@ -424,11 +412,8 @@ impl Pool {
         }
         runtime::set_here(None);
         match result {
-            CoroutineResult::Yield(Yielded::Op(posed)) => {
-                (strand.posed, strand.low) = (posed, posed.addr());
-                // SAFETY: the coroutine has suspended itself with it, and stays in the frame that it is in.
-                let Posed { request, at } = unsafe { &*posed };
-                strand.pending = Pending { op: request.op(), at };
+            CoroutineResult::Yield(Yielded::Op(pending)) => {
+                (strand.pending, strand.low) = (pending, pending.addr());
                 Came::Op
             }
             CoroutineResult::Yield(yielded) => {
@@ -464,7 +449,7 @@ impl Pool {
     }
 
     fn take_back(&mut self, strand: &mut Strand) {
-        (strand.posed, strand.low) = (std::ptr::null(), 0);
+        (strand.pending, strand.low) = (std::ptr::null(), 0);
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
     }
 }

@@ -259,7 +259,7 @@ mod tests {
         let rounds = [0; 5].map(|_| {
             for &(op, outcome) in iteration {
                 looks.performed(&op, outcome, |_| false);
-                steps.push(Step { thread, op, outcome, now: 0, at: Some(at) });
+                steps.push(Step::new(thread, op, outcome, 0, Some(at)));
             }
             looks.comes_round(at, told.phase(thread, &steps, |_| false))
         });
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn what_is_done_before_something_is_told_is_another_phase() {
         let (thread, at) = (selvedge_machine::main_thread(), Location::caller());
-        let step = |kind, outcome| Step { thread, op: access(kind), outcome, now: 0, at: Some(at) };
+        let step = |kind, outcome| Step::new(thread, access(kind), outcome, 0, Some(at));
         let phase = |steps: &[Step]| Told::default().phase(thread, steps, |_| false);
         let (load, store) = (step(AccessKind::Load, 0), |value| step(AccessKind::Store { value }, 0));
         let sum = |operand, found| step(AccessKind::Rmw { op: RmwOp::Add, operand, used: true }, found);

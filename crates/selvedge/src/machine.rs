@@ -31,6 +31,7 @@ use crate::coroutine::{Came, Pool, Strand};
 use crate::endless::Phase;
 use crate::number::Number;
 use crate::places;
+use crate::request::Request;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::shared::{Numbered, Shared};
@@ -41,7 +42,7 @@ use churn::Churn;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
-    Access, Addr, Memory, Op, Outcome, Status, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
+    Addr, Memory, Op, Outcome, Status, Stop, ThreadId, Unsupported, Violation, ViolationKind, main_thread,
 };
 use std::cell::RefCell;
 use std::hash::Hasher;
@@ -55,6 +56,8 @@ pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 struct State {
     status: Status,
     op: Op,
+    /// The same as the thread has handed it over.
+    request: Request,
     at: Option<At>,
     /// If it spins: the iteration that it would start again.
     spins: Option<Iteration>,
@@ -69,7 +72,8 @@ struct Saved {
     at: Option<At>,
 }
 
-const ABSENT: State = State { status: Status::Absent, op: Op::AtomicEnd, at: None, spins: None };
+const ABSENT: State =
+    State { status: Status::Absent, op: Op::AtomicEnd, request: Request::atomic_end(), at: None, spins: None };
 
 /// A thread's coroutine.
 struct Slot {
@@ -280,8 +284,8 @@ impl RustMachine {
         let pending = slot.strand.pending();
         let is_step = pending.is_some() && !repeats;
         // Attempts of other loops are tried out (`attempts.rs`).
-        let speculates = matches!(pending, Some(Pending { op: Op::Access(Access { speculative: Some(_), .. }), at })
-            if !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
+        let speculates = matches!(pending, Some(Pending { request, at })
+            if request.speculates() && !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
         if slot.spin.watches() || speculates {
             return self.go_watched(thread, outcome, repeats, speculates);
         }
@@ -302,8 +306,9 @@ impl RustMachine {
         let pending = slot.strand.pending();
         let is_step = pending.is_some() && !repeats;
         if slot.spin.watches()
-            && let Some(&Pending { op, .. }) = pending
+            && let Some(Pending { request, .. }) = pending
         {
+            let op = request.op();
             slot.performed(&op, outcome);
         }
         // If it has changed something, there is nothing to be watched any more.
@@ -315,7 +320,7 @@ impl RustMachine {
         let stacks_before = speculates.then(|| stacks(others));
         let mut came = self.pool.resume(&mut slot.strand, outcome);
         if let Some(before) = stacks_before
-            && slot.strand.pending().is_some_and(|pending| matches!(pending.op, Op::Access(access) if access.confirms))
+            && slot.strand.pending().is_some_and(|pending| pending.request.confirms())
             && stacks(others) != before
             && runtime::shared(|shared| shared.config.updates != Updates::OneByOne)
         {
@@ -417,8 +422,8 @@ impl RustMachine {
             Came::Op | Came::To(Yielded::Op(_)) => {
                 let slot =
                     self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
-                let &Pending { op, at } = slot.strand.pending().expect("it waits with an operation");
-                *state = State { status: Status::Ready, op, at: Some(at), spins: None };
+                let &Pending { request, at } = slot.strand.pending().expect("it waits with an operation");
+                *state = State { status: Status::Ready, op: request.op(), request, at: Some(at), spins: None };
                 if runtime::take_aside() {
                     return Err(self.caught_panic(thread, at));
                 }

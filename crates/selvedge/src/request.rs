@@ -200,6 +200,32 @@ impl Request {
         Request::new(ATOMIC_END)
     }
 
+    /// Whether it creates a thread.
+    #[inline]
+    pub fn spawns(&self) -> bool {
+        self.byte(0) == usize::from(SPAWN)
+    }
+
+    /// Whether it is a speculative load.
+    #[inline]
+    pub fn speculates(&self) -> bool {
+        self.byte(SPECULATION) != 0
+    }
+
+    /// Whether it confirms one.
+    #[inline]
+    pub fn confirms(&self) -> bool {
+        self.is(CONFIRMS)
+    }
+
+    /// Whether another request, which has got no marks yet, is this one, which confirms nothing.
+    #[inline]
+    pub fn is_but_for_marks(&self, unmarked: &Request) -> bool {
+        const MARKS: u64 = SPINS | 0xff << SPECULATION;
+        let but_for_marks = |request: &Request| Request { what: request.what & !MARKS, ..*request };
+        !self.is(CONFIRMS) && but_for_marks(self) == but_for_marks(unmarked)
+    }
+
     #[inline]
     fn byte(&self, shift: u32) -> usize {
         usize::from((self.what >> shift) as u8)

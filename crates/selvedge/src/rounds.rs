@@ -219,7 +219,7 @@ mod tests {
         let (at, main) = (Location::caller(), selvedge_machine::main_thread());
         let step = |kind| {
             let op = Op::Access(Access::new(Addr(64), 1, Order::Relaxed, kind));
-            Step { thread: main, op, outcome: 0, now: 0, at: Some(at) }
+            Step::new(main, op, 0, 0, Some(at))
         };
         let mut steps = vec![step(AccessKind::Load); 5];
         steps.push(step(AccessKind::Store { value: 1 }));
@@ -233,7 +233,7 @@ mod tests {
         let (at, other, main) = (Location::caller(), here(), selvedge_machine::main_thread());
         let step = |at, kind, outcome| {
             let op = Op::Access(Access::new(Addr(64), 1, Order::AcqRel, kind));
-            Step { thread: main, op, outcome, now: 0, at: Some(at) }
+            Step::new(main, op, outcome, 0, Some(at))
         };
         let round = [step(at, AccessKind::Load, 0), step(other, AccessKind::Store { value: 1 }, 0)];
         let many = round.repeat(OFTEN as usize);
@@ -258,7 +258,7 @@ mod tests {
         let (at, main) = (Location::caller(), selvedge_machine::main_thread());
         let step = |addr, kind, outcome| {
             let op = Op::Access(Access::new(Addr(addr), 8, Order::AcqRel, kind));
-            Step { thread: main, op, outcome, now: 0, at: Some(at) }
+            Step::new(main, op, outcome, 0, Some(at))
         };
         let load = step(64, AccessKind::Load, 0);
         let add = |operand, outcome| step(72, AccessKind::Rmw { op: RmwOp::Add, operand, used: true }, outcome);

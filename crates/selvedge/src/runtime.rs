@@ -36,22 +36,22 @@ pub(crate) use stopping::{
 pub(crate) type At = &'static Location<'static>;
 
 /// An operation for whose outcome a coroutine waits.
-#[derive(Clone, Copy)]
 pub(crate) struct Pending {
-    pub op: Op,
+    pub request: Request,
     pub at: At,
 }
 
-/// The same on the coroutine's stack (`request.rs` says why).
-pub(crate) struct Posed {
-    pub request: Request,
-    pub at: At,
+impl Pending {
+    /// The operation, and where it stands.
+    pub fn op_and_place(&self) -> (Op, At) {
+        (self.request.op(), self.at)
+    }
 }
 
 /// What a coroutine tells the machine when it suspends itself.
 pub(crate) enum Yielded {
     /// It waits for the outcome of an operation, which stays where it is, on its stack, until then.
-    Op(*const Posed),
+    Op(*const Pending),
     /// It cannot go on.
     Stop(Box<Stop>),
     /// It has assumed something that does not hold.
@@ -311,13 +311,12 @@ fn is_repeated(request: &Request, at: At, outcome: &mut Outcome) -> bool {
         return false;
     }
     let thread = ThreadId::new(THREAD.get());
-    let op = &request.op();
     let found = if !UNUSUAL.get() {
-        shared_untidily(|shared| shared.repeat(thread, op, at))
+        shared_untidily(|shared| shared.repeat(thread, request, at))
     } else if DEFERS.get() {
         None
     } else {
-        match shared_untidily(|shared| shared.repeat_marked(thread, op, at)) {
+        match shared_untidily(|shared| shared.repeat_marked(thread, request, at)) {
             Repeat::No => None,
             Repeat::Told(outcome) => Some(outcome),
             Repeat::Unexpected => start_again(),
@@ -366,9 +365,16 @@ pub(crate) fn tries(lock: Addr) {
 #[inline(never)]
 fn marked(request: &Request, at: At) -> Request {
     let thread = ThreadId::new(THREAD.get());
-    match shared_untidily(|shared| shared.comes_to(thread, request.op(), at)) {
-        Standing::Op(op) => Request::from(&op),
-        Standing::Unexpected => start_again(),
+    let marked = shared_untidily(|shared| match shared.gets_no_marks(thread, at) {
+        true => Some(*request),
+        false => match shared.comes_to(thread, request.op(), at) {
+            Standing::Op(op) => Some(Request::from(&op)),
+            Standing::Unexpected => None,
+        },
+    });
+    match marked {
+        Some(request) => request,
+        None => start_again(),
     }
 }
 
@@ -378,7 +384,8 @@ fn performed(request: &Request, at: At, outcome: Outcome) {
     let thread = ThreadId::new(THREAD.get());
     // What is below was clear when the thread was suspended.
     look_up(|shared| {
-        if let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
+        if request.speculates()
+            && let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
             && !shared.retries.is_empty()
         {
             shared.retries.performed(open, &request.op(), at, outcome);
@@ -405,8 +412,8 @@ pub(crate) fn repeats(repeats: bool) {
 /// Never inlined, so that what is below the operation on the stack is always of the same size (`coroutine::suspended`).
 #[inline(never)]
 fn suspend_pending(request: Request, at: At) -> Outcome {
-    let posed = Posed { request, at };
-    suspend(Yielded::Op(&raw const posed))
+    let pending = Pending { request, at };
+    suspend(Yielded::Op(&raw const pending))
 }
 
 /// Performs what destructors have put off.

@@ -5,6 +5,7 @@
 //! is its own, it takes the outcome and goes on. The order of steps is the same as ever; the machine is asked only where
 //! the script goes on with another thread, where a thread is created, and at the end.
 
+use crate::request::Request;
 use crate::runtime::At;
 use selvedge_machine::{Op, Outcome, ThreadId};
 
@@ -13,6 +14,8 @@ use selvedge_machine::{Op, Outcome, ThreadId};
 pub(crate) struct Step {
     pub thread: ThreadId,
     pub op: Op,
+    /// The operation as the thread hands it over, which is quicker to compare.
+    pub request: Request,
     pub outcome: Outcome,
     /// The engine's time.
     pub now: u32,
@@ -21,27 +24,23 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// A step.
+    #[cfg(test)]
+    pub fn new(thread: ThreadId, op: Op, outcome: Outcome, now: u32, at: Option<At>) -> Step {
+        Step { thread, op, request: Request::from(&op), outcome, now, at }
+    }
+
     /// Whether this is the operation. The same code performs it, so its place is at the same address.
     #[inline]
-    pub fn is(&self, op: &Op, at: At) -> bool {
-        self.is_at(at) && self.op == *op
+    pub fn is(&self, request: &Request, at: At) -> bool {
+        self.is_at(at) && self.request == *request
     }
 
     /// Whether this is the operation, which has got no marks yet, if it needs none but those that this one has: it confirms
     /// nothing.
     #[inline]
-    fn is_but_for_marks(&self, op: &Op, at: At) -> bool {
-        let same = match (&self.op, op) {
-            (Op::Access(known), Op::Access(access)) => {
-                let plain = (known.addr, known.size, known.order, known.purpose, known.raw);
-                plain == (access.addr, access.size, access.order, access.purpose, access.raw)
-                    && known.kind == access.kind
-                    && known.until == access.until
-                    && !known.confirms
-            }
-            (known, op) => known == op,
-        };
-        same && self.is_at(at)
+    fn is_but_for_marks(&self, request: &Request, at: At) -> bool {
+        self.is_at(at) && self.request.is_but_for_marks(request)
     }
 
     #[inline]
@@ -68,23 +67,23 @@ impl Script {
 
     /// A thread comes to an operation: the step that it is, if it is the next one. The machine has to know of new threads.
     #[inline]
-    pub fn take(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<&Step> {
-        self.take_if(thread, op, |step| step.is(op, at))
+    pub fn take(&mut self, thread: ThreadId, request: &Request, at: At) -> Option<&Step> {
+        self.take_if(thread, |step| step.is(request, at))
     }
 
     /// The same if the operation has got no marks yet: the step has them.
     #[inline]
-    pub fn take_marked(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<&Step> {
-        self.take_if(thread, op, |step| step.is_but_for_marks(op, at))
+    pub fn take_marked(&mut self, thread: ThreadId, request: &Request, at: At) -> Option<&Step> {
+        self.take_if(thread, |step| step.is_but_for_marks(request, at))
     }
 
     #[inline]
-    fn take_if(&mut self, thread: ThreadId, op: &Op, same: impl FnOnce(&Step) -> bool) -> Option<&Step> {
+    fn take_if(&mut self, thread: ThreadId, same: impl FnOnce(&Step) -> bool) -> Option<&Step> {
         if self.next >= self.end {
             return None;
         }
         let step = &self.steps[self.next];
-        let is_next = step.thread == thread && !matches!(op, Op::Spawn { .. }) && same(step);
+        let is_next = step.thread == thread && !step.request.spawns() && same(step);
         is_next.then(|| {
             self.next += 1;
             step
@@ -108,12 +107,12 @@ mod tests {
     fn a_thread_takes_only_the_next_step_and_only_its_own() {
         let [main, other] = [0, 1].map(ThreadId::new);
         let (fence, choice) = (Op::Fence { order: Order::SeqCst }, Op::Choose { alternatives: 2 });
-        let step = |thread, op, outcome| Step { thread, op, outcome, now: 0, at: None };
+        let step = |thread, op, outcome| Step::new(thread, op, outcome, 0, None);
         let spawn = Op::Spawn { child: other };
         let steps = vec![step(main, fence, 0), step(main, choice, 1), step(other, fence, 0), step(main, spawn, 0)];
         let mut script = Script { steps, next: 0, end: 4 };
         let here = Location::caller();
-        let mut take = |thread, op| script.take(thread, &op, here).map(|step| step.outcome);
+        let mut take = |thread, op: Op| script.take(thread, &Request::from(&op), here).map(|step| step.outcome);
         assert_eq!(take(other, fence), None);
         assert_eq!(take(main, choice), None, "the fence comes first");
         assert_eq!(take(main, fence), Some(0));
@@ -122,17 +121,17 @@ mod tests {
         assert_eq!(take(other, fence), Some(0));
         assert_eq!(take(main, spawn), None, "the machine makes the child");
         script.end = 3;
-        assert!(script.take(main, &fence, here).is_none(), "the script is at its end");
+        assert!(script.take(main, &Request::from(&fence), here).is_none(), "the script is at its end");
     }
 
     #[test]
     fn the_same_operation_elsewhere_is_another_step() {
         let (main, fence) = (ThreadId::new(0), Op::Fence { order: Order::SeqCst });
         let (here, there) = (Location::caller(), fence_at());
-        let steps = vec![Step { thread: main, op: fence, outcome: 0, now: 0, at: Some(here) }];
+        let steps = vec![Step::new(main, fence, 0, 0, Some(here))];
         let mut script = Script { steps, next: 0, end: 1 };
-        assert!(script.take(main, &fence, there).is_none());
-        assert!(script.take(main, &fence, here).is_some());
+        assert!(script.take(main, &Request::from(&fence), there).is_none());
+        assert!(script.take(main, &Request::from(&fence), here).is_some());
     }
 
     #[track_caller]

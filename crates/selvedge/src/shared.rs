@@ -439,6 +439,14 @@ impl Shared {
         self.live.remove(&number);
     }
 
+    /// Whether an operation of a thread gets no marks, as far as its place tells.
+    pub fn gets_no_marks(&mut self, thread: ThreadId, at: At) -> bool {
+        let is_open = |own: &PerThread| own.open.is_some();
+        !self.awaits.is_marked(at)
+            && (self.retries.is_empty()
+                || !self.per_thread.get(thread.index()).is_some_and(is_open) && !self.retries.is_load(at))
+    }
+
     /// A thread comes to an operation: with the marks that it gets.
     pub fn comes_to(&mut self, thread: ThreadId, op: Op, at: At) -> Standing {
         let (op, own) = match op {

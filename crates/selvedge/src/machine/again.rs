@@ -45,8 +45,8 @@ impl RustMachine {
 
     /// Lets threads make the steps of the script.
     fn follow_script(&mut self) -> Result<(), Stop> {
-        while let Some(Step { thread, op, outcome, now, at }) = self.next_of_script() {
-            self.check(thread, &op, at)?;
+        while let Some(Step { thread, op, request, outcome, now, at }) = self.next_of_script() {
+            self.check(thread, &request, at)?;
             self.set_time(now);
             if let Op::Spawn { child } = op {
                 // As in the first run: the parent comes to its next operation, then the child to its first one.

@@ -44,7 +44,7 @@ impl Machine for RustMachine {
         if runtime::shared(|shared| shared.restart) {
             return Err(*runtime::starts_again());
         }
-        let State { op, at, .. } = *self.state(thread);
+        let State { op, request, at, .. } = *self.state(thread);
         let now = self.memory.now();
         let ahead = match self.ahead {
             None => None,
@@ -54,7 +54,7 @@ impl Machine for RustMachine {
             self.stale = false;
         } else if self.stale {
             self.run_again()?;
-            self.check(thread, &op, at)?;
+            self.check(thread, &request, at)?;
         }
         if let Some(at) = at
             && runtime::shared(|shared| shared.retries.begins(at) && !shared.once)
@@ -63,7 +63,7 @@ impl Machine for RustMachine {
             self.may_begin_attempt(thread, outcome)?;
             if self.stale {
                 self.run_again()?;
-                self.check(thread, &op, Some(at))?;
+                self.check(thread, &request, Some(at))?;
             }
         }
         if let (Op::Access(Access { spins: true, .. }), Some(at)) = (op, at) {
@@ -73,12 +73,12 @@ impl Machine for RustMachine {
             }
             if self.stale {
                 self.run_again()?;
-                self.check(thread, &op, Some(at))?;
+                self.check(thread, &request, Some(at))?;
             }
         }
         self.save(thread);
         self.steps.truncate(self.made);
-        self.steps.push(Step { thread, op, outcome, now, at });
+        self.steps.push(Step { thread, op, request, outcome, now, at });
         self.made += 1;
         self.set_time(now);
         let mut own = match ahead {
@@ -237,9 +237,11 @@ impl Machine for RustMachine {
         }
         for step in self.steps[made..self.made].iter().rev() {
             if let Op::Spawn { child } = step.op {
-                self.states[child.index()].op = ABSENT.op;
+                let child = &mut self.states[child.index()];
+                (child.op, child.request) = (ABSENT.op, ABSENT.request);
             }
-            self.states[step.thread.index()].op = step.op;
+            let state = &mut self.states[step.thread.index()];
+            (state.op, state.request) = (step.op, step.request);
         }
         self.made = made;
         self.ended = None;

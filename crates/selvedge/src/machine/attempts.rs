@@ -436,7 +436,7 @@ impl RustMachine {
     /// What a thread that is tried out stands at.
     pub(super) fn stands_at(&self, thread: ThreadId) -> Option<(Op, At)> {
         let slot = self.slots.get(thread.index())?.as_ref()?;
-        slot.strand.pending().map(|&Pending { op, at }| (op, at))
+        slot.strand.pending().map(Pending::op_and_place)
     }
 
     /// Tells a thread that is tried out the outcome of the operation that it stands at. A number for what it comes to.

@@ -122,10 +122,12 @@ impl Awaits {
 
     /// Whether an access may wait.
     pub fn marks(&mut self, access: &Access, at: At) -> bool {
+        is_look(access) && self.is_marked(at)
+    }
+
+    /// Whether threads may wait at a place.
+    pub fn is_marked(&mut self, at: At) -> bool {
         let Awaits { places, marked, .. } = self;
-        if !is_look(access) {
-            return false;
-        }
         let address = std::ptr::from_ref(at).addr();
         if let Some(&known) = marked.get(&address) {
             return known;
@@ -336,7 +338,7 @@ impl RustMachine {
         let (slot, others) = apart(&mut self.slots, thread);
         let Some(slot) = slot else { return Look::GoesOn };
         let strand = &mut slot.strand;
-        let Some(&Pending { op, at }) = strand.pending() else { return Look::GoesOn };
+        let Some(&Pending { request, at }) = strand.pending() else { return Look::GoesOn };
         let (low, size) = (strand.low(), strand.depth(strand.low()));
         let (top, must_clear) = runtime::shared(|shared| (shared.top, shared.must_clear(size)));
         if must_clear {
@@ -352,7 +354,7 @@ impl RustMachine {
         let came = self.pool.resume(strand, value);
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
-                slot.performed(&op, value);
+                slot.performed(&request.op(), value);
             }
             if slot.spin.watches() {
                 slot.has_made_step(thread, &self.surroundings, others);
@@ -361,10 +363,12 @@ impl RustMachine {
             return Look::GoesOn;
         }
         let came = self.pool.resume(strand, 0);
-        let same = |now: &Pending| now.op == op && *now.at == *at;
+        let same = |now: &Pending| now.request == request && *now.at == *at;
         if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) {
             let now = strand.pending().filter(|_| matches!(came, Came::Op));
-            return now.filter(|now| relayed::leads(&op, now)).map_or(Look::Elsewhere, |now| Look::Relays(now.at));
+            return now
+                .filter(|now| relayed::leads(&request.op(), &now.request.op()))
+                .map_or(Look::Elsewhere, |now| Look::Relays(now.at));
         }
         if strand.low() != low {
             return Look::Changed;

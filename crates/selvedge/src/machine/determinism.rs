@@ -17,6 +17,7 @@
 
 use super::RustMachine;
 use crate::report;
+use crate::request::Request;
 use crate::runtime::{self, At, Pending};
 use crate::shared::Numbered;
 use crate::virtual_address::may_be_virtual;
@@ -94,7 +95,7 @@ impl RustMachine {
         let before = match state.status {
             Status::Ready => {
                 if now.is_some_and(|now| {
-                    is_same(&state.op, &now.op) && state.at.is_none_or(|at| std::ptr::eq(at, now.at))
+                    is_same(&state.op, &now.request.op()) && state.at.is_none_or(|at| std::ptr::eq(at, now.at))
                 }) {
                     return Ok(());
                 }
@@ -109,12 +110,12 @@ impl RustMachine {
 
     /// Whether a thread is where the record says.
     #[inline]
-    pub(super) fn check(&self, thread: ThreadId, op: &Op, at: Option<At>) -> Result<(), Stop> {
+    pub(super) fn check(&self, thread: ThreadId, request: &Request, at: Option<At>) -> Result<(), Stop> {
         let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
         let now = slot.and_then(|slot| slot.strand.pending());
         match now {
-            Some(now) if now.op == *op && at.is_none_or(|at| std::ptr::eq(at, now.at)) => Ok(()),
-            now => Err(self.differs(thread, &Deed::Op(*op, at), now)),
+            Some(now) if now.request == *request && at.is_none_or(|at| std::ptr::eq(at, now.at)) => Ok(()),
+            now => Err(self.differs(thread, &Deed::Op(request.op(), at), now)),
         }
     }
 
@@ -153,7 +154,7 @@ impl RustMachine {
         }
         let blocks_only = match (before, now) {
             (Deed::Op(op, at), Some(now)) => {
-                at.is_none_or(|at| std::ptr::eq(at, now.at)) && is_same_but_for_blocks(op, &now.op)
+                at.is_none_or(|at| std::ptr::eq(at, now.at)) && is_same_but_for_blocks(op, &now.request.op())
             }
             _ => false,
         };
@@ -169,9 +170,9 @@ impl RustMachine {
             Some(at) if at != *other => format!("{} at {at}", report::operation(op)),
             _ => report::operation(op),
         };
-        let after = now.map_or_else(|| "nothing".to_owned(), |now| report::operation(&now.op));
+        let after = now.map_or_else(|| "nothing".to_owned(), |now| report::operation(&now.request.op()));
         let (before, other) = match before {
-            Deed::Op(op, at) => (in_words(op, *at, &place), now.and_then(|now| other_object(op, &now.op))),
+            Deed::Op(op, at) => (in_words(op, *at, &place), now.and_then(|now| other_object(op, &now.request.op()))),
             Deed::Other(what) => (what.clone(), None),
         };
         let after = match other {

@@ -27,7 +27,7 @@ use super::RustMachine;
 use super::awaits::{Look, is_look};
 use super::trial::{Asked, Place, found};
 use crate::number::Number;
-use crate::runtime::{self, At, Pending};
+use crate::runtime::{self, At};
 use crate::spin::is_quiet;
 use crate::virtual_address::may_be_virtual;
 use selvedge_ir::EntityRef;
@@ -35,8 +35,8 @@ use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
 use std::hash::Hash;
 
 /// Whether a look that fails leads to another look at the same word.
-pub(super) fn leads(from: &Op, to: &Pending) -> bool {
-    let (Op::Access(from), Op::Access(to)) = (from, &to.op) else { return false };
+pub(super) fn leads(from: &Op, to: &Op) -> bool {
+    let (Op::Access(from), Op::Access(to)) = (from, to) else { return false };
     from.kind != AccessKind::Load
         && to.kind == AccessKind::Load
         && (from.addr, from.size) == (to.addr, to.size)
@@ -46,9 +46,7 @@ pub(super) fn leads(from: &Op, to: &Pending) -> bool {
 /// What comes of a look that fails and leads elsewhere.
 pub(super) fn where_to(before: &Place, now: &Place) -> Look {
     match (before.stands, now.stands) {
-        (Some((from, _)), Some((op, at))) if now.came == before.came && leads(&from, &Pending { op, at }) => {
-            Look::Relays(at)
-        }
+        (Some((from, _)), Some((op, at))) if now.came == before.came && leads(&from, &op) => Look::Relays(at),
         _ => Look::Elsewhere,
     }
 }
@@ -59,9 +57,7 @@ impl Asked {
         let (Some(relay), Some((from, _)), Some((op, at))) = (self.relay, before.stands, now.stands) else {
             return false;
         };
-        *at == *relay
-            && leads(&from, &Pending { op, at })
-            && (now.came, now.trace.memory) == (before.came, before.trace.memory)
+        *at == *relay && leads(&from, &op) && (now.came, now.trace.memory) == (before.came, before.trace.memory)
     }
 }
 
@@ -71,7 +67,7 @@ impl RustMachine {
         let super::State { op, at: Some(to), .. } = self.states[thread.index()] else { return false };
         let waits = matches!(op, Op::Access(Access { spins: true, .. }));
         let looks = matches!(made, Op::Access(access) if is_look(access) && !access.spins);
-        if !waits || !looks || !is_quiet(made, outcome) || !leads(made, &Pending { op, at: to }) {
+        if !waits || !looks || !is_quiet(made, outcome) || !leads(made, &op) {
             return false;
         }
         runtime::shared(|shared| {
@@ -96,9 +92,8 @@ impl RustMachine {
             return false;
         };
         let looked = self.states[asked.thread.index()].at;
-        let goes = *at == *relay && leads(&from, &Pending { op, at });
-        let returns =
-            *was_at == *relay && Some(*at) == looked.copied() && leads(&op, &Pending { op: from, at: was_at });
+        let goes = *at == *relay && leads(&from, &op);
+        let returns = *was_at == *relay && Some(*at) == looked.copied() && leads(&op, &from);
         goes || returns
     }
 

@@ -23,7 +23,7 @@ use super::RustMachine;
 use super::outside::{Now, Outside, Own};
 use crate::coroutine::{Came, SavedStrand};
 use crate::number::Number;
-use crate::runtime::{self, At, Pending, Yielded};
+use crate::runtime::{self, At, Yielded};
 use crate::shared::SavedShared;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Op, Outcome, ThreadId};
@@ -181,7 +181,7 @@ impl RustMachine {
         let came = self.pool.resume(&mut slot.strand, outcome);
         cannot_be_put_back(&came);
         let found = match came {
-            Came::Op if !runtime::take_aside() => slot.strand.pending().map(|&Pending { op, at }| Some((op, at))),
+            Came::Op if !runtime::take_aside() => slot.strand.pending().map(|pending| Some(pending.op_and_place())),
             Came::End => Some(None),
             _ => None,
         };

@@ -2,6 +2,7 @@
 //! next step is their own.
 
 use super::Shared;
+use crate::request::Request;
 use crate::retry::Standing;
 use crate::runtime::At;
 use crate::script::Step;
@@ -21,8 +22,8 @@ pub(crate) enum Repeat {
 impl Shared {
     /// A thread comes to an operation of a run that is being repeated: the outcome, if it goes on by itself.
     #[inline]
-    pub fn repeat(&mut self, thread: ThreadId, op: &Op, at: At) -> Option<Outcome> {
-        let &Step { now, outcome, .. } = self.script.take(thread, op, at)?;
+    pub fn repeat(&mut self, thread: ThreadId, request: &Request, at: At) -> Option<Outcome> {
+        let &Step { now, outcome, .. } = self.script.take(thread, request, at)?;
         self.repeats_step(now);
         Some(outcome)
     }
@@ -37,13 +38,14 @@ impl Shared {
 
     /// The same if operations get marks: the operation is marked first, and what is known of its thread's attempt changes as
     /// it would if the thread were asked.
-    pub fn repeat_marked(&mut self, thread: ThreadId, op: &Op, at: At) -> Repeat {
-        if !self.script.is_turn_of(thread) || self.unmarked.marks(op, at) {
+    pub fn repeat_marked(&mut self, thread: ThreadId, request: &Request, at: At) -> Repeat {
+        let is_turn = self.script.is_turn_of(thread);
+        if !is_turn || !self.unmarked.is_empty() && self.unmarked.marks(&request.op(), at) {
             return Repeat::No;
         }
         let before = self.per_thread.get(thread.index()).and_then(|own| own.open);
         if before.is_none()
-            && let Some(&Step { op, outcome, now, .. }) = self.script.take_marked(thread, op, at)
+            && let Some(&Step { op, outcome, now, .. }) = self.script.take_marked(thread, request, at)
         {
             // No attempt has to be confirmed: the marks are those that it got before.
             self.repeats_step(now);
@@ -53,8 +55,8 @@ impl Shared {
             }
             return Repeat::Told(outcome);
         }
-        let Standing::Op(op) = self.comes_to(thread, *op, at) else { return Repeat::Unexpected };
-        let outcome = self.repeat(thread, &op, at);
+        let Standing::Op(op) = self.comes_to(thread, request.op(), at) else { return Repeat::Unexpected };
+        let outcome = self.repeat(thread, &Request::from(&op), at);
         if !self.retries.is_empty() {
             let open = &mut self.per_thread[thread.index()].open;
             match outcome {
