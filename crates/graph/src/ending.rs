@@ -130,6 +130,8 @@ fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId
             Kind::Write if began.is_some() => changes = event.exclusive.then_some(event.pred),
             // A turn is nothing that the program does.
             Kind::Fence | Kind::Turn => {}
+            // What is chosen in an iteration that is known makes no difference.
+            Kind::Choose if began.is_some() => {}
             _ => return true,
         }
         if began == Some(e) {

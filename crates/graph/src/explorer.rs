@@ -20,6 +20,7 @@
 //! | `explorer/older_value.rs` | confirmations of a value that was written twice |
 //! | `explorer/composite.rs` | attempts that read several things; not in the paper |
 //! | `explorer/ways.rs` | how attempts that were put off get on |
+//! | `explorer/whole.rs` | attempts that fail, but would not start again as a whole |
 //! | `explorer/start_again.rs` | the last read of an attempt that fails |
 //! | `explorer/sites.rs` | places in the program |
 //! | `explorer/other.rs` | everything else (25) |
@@ -63,6 +64,7 @@ mod speculative;
 mod start_again;
 mod store_as_exchange;
 mod ways;
+mod whole;
 mod write;
 
 /// Something that is left to explore.
@@ -339,7 +341,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 return Ok(Go::Back);
             }
             Next::Failed => return Ok(Go::Back),
-            Next::Waits(turn) => {
+            Next::Spins(turn) if self.is_whole(turn) => return Ok(Go::Back),
+            Next::Waits(turn) | Next::Spins(turn) => {
                 self.refuse(turn);
                 return Ok(Go::Back);
             }

@@ -86,9 +86,13 @@ struct Slot {
 
 impl Slot {
     /// The thread, which may be in a cycle, performs an operation.
-    fn performed(&mut self, op: &Op, outcome: Outcome) {
+    fn performed(&mut self, request: &Request, at: At, outcome: Outcome) {
+        let op = &request.op();
         self.spin.looked(op, outcome, is_aside);
-        self.spin.performed(op, outcome, is_tried, runtime::shared(|shared| shared.waits.write));
+        match op {
+            Op::Choose { .. } if crate::nondet::is_weak(at) => self.spin.chose_weakly(outcome != 0),
+            _ => self.spin.performed(op, outcome, is_tried, runtime::shared(|shared| shared.waits.write)),
+        }
         if !self.spin.may_come_back() {
             self.churn.forget();
         }
@@ -306,10 +310,9 @@ impl RustMachine {
         let pending = slot.strand.pending();
         let is_step = pending.is_some() && !repeats;
         if slot.spin.watches()
-            && let Some(Pending { request, .. }) = pending
+            && let Some(&Pending { request, at }) = pending
         {
-            let op = request.op();
-            slot.performed(&op, outcome);
+            slot.performed(&request, at, outcome);
         }
         // If it has changed something, there is nothing to be watched any more.
         let watches = slot.spin.watches();

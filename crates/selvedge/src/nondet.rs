@@ -1,7 +1,7 @@
 //! Choices that are not the model's own, and assumptions.
 
 use crate::request::Request;
-use crate::runtime;
+use crate::runtime::{self, At};
 use selvedge_ir::CmpOp;
 use selvedge_machine::{Addr, Cond, SourceSpan};
 use std::ops::{Range, RangeInclusive};
@@ -120,6 +120,12 @@ pub(crate) fn exchange_fails(addr: Addr, size: u8, expected: u64) -> bool {
             need_not
         });
     !need_not && for_no_reason(FAILS)
+}
+
+/// Whether a choice at a place is whether a weak exchange fails for no reason, which comes next.
+pub(crate) fn is_weak(at: At) -> bool {
+    let place = std::ptr::from_ref(at).addr();
+    runtime::shared(|shared| shared.without_reason.get(&place).is_some_and(|(what, _)| *what == FAILS))
 }
 
 /// What a weak exchange does for no reason.

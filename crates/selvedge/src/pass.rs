@@ -123,8 +123,13 @@ fn replay_as_it_is(body: &Body, schedule: &Schedule) -> Result<Replay, ReplayErr
         runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
         let result = schedule::replay(machine, schedule);
-        if !runtime::shared(|shared| std::mem::take(&mut shared.restart)) {
-            runtime::shared(|shared| shared.once = false);
+        let again = runtime::shared(|shared| {
+            // A thread may wait too early that came round with a lock: others try to take it later on.
+            let waits_early = matches!(result, Err(ReplayError::NotEnabled { .. }));
+            std::mem::take(&mut shared.restart) || waits_early && !std::mem::replace(&mut shared.all_are_tried, true)
+        });
+        if !again {
+            runtime::shared(|shared| (shared.once, shared.all_are_tried) = (false, false));
             return result;
         }
     }

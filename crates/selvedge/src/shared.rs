@@ -160,6 +160,8 @@ pub(crate) struct Shared {
     pub awaits: Awaits,
     /// Locks that somebody tries to take in some execution, and so may find held; and who does, if it is one thread.
     tried: FxHashMap<Addr, Option<ThreadId>>,
+    /// Whether others are taken to try all locks.
+    pub all_are_tried: bool,
     /// Whether a cycle in which locks are taken was taken for a pure one.
     pub spins_with_locks: bool,
     /// Where threads come again and again without saying that they spin.
@@ -257,6 +259,7 @@ impl Shared {
             spins: 0,
             awaits: Awaits::default(),
             tried: FxHashMap::default(),
+            all_are_tried: false,
             spins_with_locks: false,
             unmarked: Unmarked::default(),
             retries: Retries::default(),
@@ -546,7 +549,7 @@ impl Shared {
             }
             Cycle::InVain(iteration) => {
                 self.left_out.rounds = true;
-                Some(iteration)
+                iteration
             }
             Cycle::Holds => {
                 self.left_out.holds = true;
@@ -567,7 +570,7 @@ impl Shared {
             }
             Cycle::Noticed(iteration) => {
                 self.left_out.noticed = true;
-                Some(iteration)
+                iteration
             }
         }
     }
@@ -646,7 +649,7 @@ impl Shared {
 
     /// Whether somebody else does than this thread.
     pub fn is_tried_by_others(&self, lock: Addr, thread: ThreadId) -> bool {
-        self.tried.get(&lock).is_some_and(|only| *only != Some(thread))
+        self.all_are_tried || self.tried.get(&lock).is_some_and(|only| *only != Some(thread))
     }
 
     /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.

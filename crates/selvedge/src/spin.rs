@@ -63,7 +63,8 @@
 //!
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
-//! chosen something in the cycle: it might choose otherwise.
+//! chosen something in the cycle: it might choose otherwise. That a weak exchange does not fail for no reason is not chosen if it
+//! fails for a reason.
 //!
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
 //! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle; it is explored
@@ -129,6 +130,8 @@ pub(crate) struct Spin {
     /// What it has done since the first one.
     done: Vec<Done>,
     steps: u32,
+    /// Whether a weak exchange comes next that does not fail for no reason, though it might.
+    is_weak: bool,
     /// How many iterations the thread has made in this execution.
     iterations: u32,
     /// How many it has made since it last did anything but look.
@@ -197,14 +200,15 @@ pub(crate) enum Cycle {
     Pure(Iteration),
     /// The same, but the thread could have chosen otherwise.
     Chooses { locks: bool },
-    /// Others try to take a lock that is taken in it, but it was made often enough.
-    InVain(Iteration),
+    /// Others try to take a lock that is taken in it, but it was made often enough. No iteration if the thread could have chosen
+    /// otherwise.
+    InVain(Option<Iteration>),
     /// The same: it holds a lock when it comes round, which it gives back in between, so that others may have it then.
     Holds,
     /// The same: others might have noticed what is changed in memory and put back.
-    Noticed(Iteration),
+    Noticed(Option<Iteration>),
     /// The same: it has written the same again, and nothing has come of it. No iteration if others have written something too,
-    /// where it adds to something: nobody knows what it finds next.
+    /// where it adds to something: nobody knows what it finds next. Nor if the thread could have chosen otherwise.
     Repeats(Option<Iteration>),
     /// The same: it adds to something, and nothing has come of it.
     Adds,
@@ -231,6 +235,19 @@ impl Spin {
         (self.looks.comes_round(at, phase), phase)
     }
 
+    /// The thread is told whether the weak exchange that comes next fails for no reason. If it does not, and fails for a reason,
+    /// there was nothing to choose: with what it finds it cannot fail for none.
+    pub fn chose_weakly(&mut self, fails: bool) {
+        if self.visits.is_empty() {
+            return;
+        }
+        self.steps += 1;
+        match fails {
+            true => self.push(Done::Chose),
+            false => self.is_weak = true,
+        }
+    }
+
     /// The thread has performed an operation. `is_tried` tells which locks somebody tries to take, and `keeps` whether writes
     /// may be part of a cycle.
     pub fn performed(&mut self, op: &Op, outcome: Outcome, is_tried: impl Fn(Addr) -> bool, keeps: bool) {
@@ -239,6 +256,9 @@ impl Spin {
         }
         self.steps += 1;
         self.visits.iter_mut().for_each(|visit| visit.since.performs(op, outcome));
+        if std::mem::take(&mut self.is_weak) && !is_quiet(op, outcome) {
+            self.push(Done::Chose);
+        }
         let done = match op {
             Op::Choose { .. } => Done::Chose,
             Op::Access(Access { purpose: Purpose::Lock, addr, .. }) => Done::Took(*addr),
@@ -257,17 +277,21 @@ impl Spin {
             },
             _ => return self.changed(),
         };
-        if self.done.len() == MOST_DONE {
-            return self.changed();
+        self.push(done);
+    }
+
+    fn push(&mut self, done: Done) {
+        match self.done.len() {
+            MOST_DONE => self.changed(),
+            _ => self.done.push(done),
         }
-        self.done.push(done);
     }
 
     /// The thread has changed something.
     pub fn changed(&mut self) {
         self.visits.clear();
         self.done.clear();
-        self.steps = 0;
+        (self.steps, self.is_weak) = (0, false);
     }
 
     /// The thread has changed memory, and may put it back.
@@ -322,7 +346,9 @@ impl Spin {
             let before = &self.done[visit.before..visit.done];
             let again = gives_back_what_it_takes(cycle) && are_alike(before, cycle) && !needs_others(before, cycle);
             let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
-            let repeats = Cycle::Repeats((before == cycle).then_some(iteration));
+            // What it has chosen it might choose otherwise.
+            let is_forced = before == cycle && !cycle.contains(&Done::Chose);
+            let repeats = Cycle::Repeats(is_forced.then_some(iteration));
             let (most, cycle) = match (before == cycle || takes_away_what_it_adds(cycle), adds) {
                 (true, _) => (ROUNDS, repeats),
                 (false, true) => (ROUNDS, Cycle::Adds),
@@ -338,6 +364,7 @@ impl Spin {
             let (gives_back, holds) = (gives_back_what_it_takes(cycle), holds_what_it_held(cycle));
             visit.rounds += u32::from(gives_back || holds);
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
+            let iteration = (!cycle.contains(&Done::Chose)).then_some(iteration);
             let cycle = match (gives_back, noticed) {
                 (false, _) => Cycle::Holds,
                 (true, true) => Cycle::Noticed(iteration),
@@ -512,6 +539,6 @@ mod tests {
         let mut spin = Spin::default();
         let rounds = [0; 3].map(|_| cycle(&mut spin, &ops, true));
         let iteration = Iteration { steps: 2, locks: false, repeats: true };
-        assert_eq!(rounds, [None, None, Some(Cycle::InVain(iteration))]);
+        assert_eq!(rounds, [None, None, Some(Cycle::InVain(Some(iteration)))]);
     }
 }

@@ -37,6 +37,7 @@
 use super::sites::Sites;
 use super::start_again::LastReads;
 use super::ways::{self, PutOff, Way, Ways};
+use super::whole::Wholes;
 use super::{Explorer, Go, Todo};
 use crate::event::{Event, EventId, Kind, LocId, Turn};
 use crate::joint::Joint;
@@ -73,6 +74,8 @@ pub(super) struct Composites {
     pub put_off: PutOff,
     /// Memory for a way.
     way: Way,
+    /// Whether iterations that attempts end with are such attempts themselves.
+    pub whole: Wholes,
 }
 
 /// What is known of a turn that is being explored.
@@ -86,6 +89,8 @@ pub(super) struct Open {
     pub ways: Ways,
     /// Where it looks with the coherence-last values.
     pub path: Vec<Addr>,
+    /// A number for the place in the program where it begins, if there is one.
+    pub place: Option<u64>,
     /// What other workers find out about it, if some explore a part of what follows from it.
     pub joint: Option<Arc<Joint>>,
 }
@@ -107,6 +112,8 @@ pub(super) enum Next {
     Failed,
     /// An attempt has come to an access that waits for a condition of its own.
     Waits(EventId),
+    /// An attempt has failed, but what the thread would start again may be its newest part only (`whole.rs`).
+    Spins(EventId),
 }
 
 impl Composites {
@@ -186,7 +193,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 Status::AssumeBlocked => machine.spins(thread),
                 _ => false,
             };
-            if failed || !self.has_read_news(thread, turn) {
+            let has_read_news = self.has_read_news(thread, turn);
+            if failed && has_read_news && self.may_be_a_part(thread, turn) {
+                return Some(Next::Spins(turn));
+            }
+            if failed || !has_read_news {
                 return Some(Next::Failed);
             }
             if writes {
@@ -299,7 +310,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut path = Vec::new();
         let (gets_on, news) = self.would_get_on(thread, before, &mut path);
         let number = self.composites.turns.len() as u64;
-        self.composites.turns.push(Open { path, ..Open::default() });
+        let place = self.runner.machine.place_number(thread);
+        self.composites.turns.push(Open { path, place, ..Open::default() });
         let frame = self.frame();
         let draft = frame.graph.draft(thread, Kind::Turn);
         let turn = if gets_on && news { Turn::Now } else { Turn::Stale };

@@ -252,7 +252,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             while go == Go::On && self.goes_on_with_attempt(thread)? {
                 go = self.extend()?;
             }
-            if go == Go::On && !matches!(self.finish_attempt(), Some(Next::Failed)) {
+            if go == Go::On && !matches!(self.finish_attempt(), Some(Next::Failed | Next::Spins(_))) {
                 found.push(self.graph().clone());
             }
             let Some(entry) = self.frame().todo.pop().filter(|_| !self.restart) else { return Ok(found) };

@@ -354,7 +354,7 @@ impl RustMachine {
         let came = self.pool.resume(strand, value);
         if !matches!(came, Came::To(Yielded::Yields { .. })) {
             if slot.spin.watches() {
-                slot.performed(&request.op(), value);
+                slot.performed(&request, at, value);
             }
             if slot.spin.watches() {
                 slot.has_made_step(thread, &self.surroundings, others);

@@ -87,7 +87,7 @@ impl RustMachine {
         let written: Vec<Addr> = own.filter(|step| !is_quiet(&step.op, step.outcome)).filter_map(accessed).collect();
         let others = self.states.iter().enumerate().filter(|(n, _)| *n != thread.index());
         others.filter(|(_, state)| matches!(state.status, Status::Ready | Status::AssumeBlocked)).any(|(n, state)| {
-            let looks = state.spins.map_or(1, |iteration| iteration.steps) as usize;
+            let looks = state.spins.map_or(0, |iteration| iteration.steps) as usize;
             let pending = if let Op::Access(Access { addr, .. }) = state.op { Some(addr) } else { None };
             let looked = made().filter(|step| step.thread.index() == n).take(looks).filter_map(accessed);
             looked.chain(pending).any(|addr| written.contains(&addr))

@@ -1,0 +1,97 @@
+//! Attempts that fail somewhere on the way: is what the thread would start again the attempt?
+//!
+//! An attempt that fails is dropped, and its thread waits where it began (`composite.rs`). Nothing is lost by that if the
+//! thread would begin it again. But what it would start again may be the newest part only:
+//!
+//! ```text
+//! while lock.compare_exchange(0, 1).is_err() {
+//!     while y.load() == 1 { spin_loop() }
+//! }
+//! ```
+//!
+//! An attempt whose exchange fails, and which then finds 1 in `y`, spins at `y` for ever if nobody writes that again, whatever
+//! becomes of the lock. From where the attempt began it would get on with what is in the lock in the end. If it were dropped,
+//! the livelock would be missed.
+//!
+//! So let P be the reads of an attempt that has failed before the iteration I that the thread would start again. If the thread,
+//! where the attempt began, would do I as well, told the same, and fail, then in every execution in which it is stuck with
+//! I, it is stuck without P as well, and that is found: with the coherence-last values the attempt fails. That is tried out, once
+//! for each I at the same place. If it does not hold, attempts that begin there are not taken together.
+
+use super::Explorer;
+use crate::event::{EventId, Kind, LocId};
+use crate::models::Model;
+use crate::request::{self, Request};
+use rustc_hash::FxHashMap;
+use selvedge_machine::{Machine, Op, Outcome, Status, ThreadId};
+
+/// What was tried out: by the place where attempts begin, and what is read in the iteration.
+pub(super) type Wholes = FxHashMap<(Option<u64>, Vec<(LocId, Outcome)>), bool>;
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// Whether what a thread would start again may be a part only of what it has read since it took its turn.
+    pub(super) fn may_be_a_part(&self, thread: ThreadId, turn: EventId) -> bool {
+        let machine = &self.runner.machine;
+        let newest = machine.iteration(thread).filter(|_| machine.status(thread) == Status::AssumeBlocked);
+        newest.is_some_and(|steps| steps > 0 && steps < self.done_since(turn).len())
+    }
+
+    /// What the thread of a turn has done since: reads and fences.
+    fn done_since(&self, turn: EventId) -> &[EventId] {
+        let event = self.graph().event(turn);
+        &self.graph().thread(event.thread)[event.index as usize..]
+    }
+
+    /// Whether the iteration that the thread of a turn would start again fails as well where the attempt began.
+    pub(super) fn is_whole(&mut self, turn: EventId) -> bool {
+        let graph = self.graph();
+        let (thread, number) = (graph.event(turn).thread, graph.event(turn).value);
+        let reads = self.done_since(turn);
+        let Some(&first) = reads.first() else { return true };
+        let steps = self.runner.machine.iteration(thread).unwrap_or(reads.len()).min(reads.len());
+        let newest = &reads[reads.len() - steps..];
+        if newest.iter().any(|&e| graph.event(e).part.is_some()) {
+            return false;
+        }
+        let told = newest.iter().map(|&e| {
+            let event = graph.event(e);
+            match event.kind {
+                Kind::Read => (event.loc, request::outcome(event.role, thread, event.value)),
+                _ => (event.loc, 0),
+            }
+        });
+        let told: Vec<(LocId, Outcome)> = told.collect();
+        let place = self.composites.turns.get(number as usize).and_then(|open| open.place);
+        let key = (place, told);
+        if let Some(&known) = self.composites.whole.get(&key) {
+            return known;
+        }
+        self.runner.bring_before(&self.frames.top.graph, first);
+        self.runner.machine.mark();
+        let fails = self.fails_if_told(thread, &key.1);
+        self.runner.machine.undo();
+        if place.is_some() {
+            self.composites.whole.insert(key, fails);
+        }
+        fails
+    }
+
+    /// Whether a thread fails that is told the outcomes of an iteration. That it is one may be seen only when it is made twice.
+    fn fails_if_told(&mut self, thread: ThreadId, told: &[(LocId, Outcome)]) -> bool {
+        for &(loc, outcome) in told.iter().chain(told) {
+            let machine = &self.runner.machine;
+            if machine.status(thread) != Status::Ready {
+                break;
+            }
+            let same = match Request::of(thread, machine.pending(thread)) {
+                Some(request) => request.reads() && self.locations.get(&request.access.addr) == Some(&loc),
+                None => matches!(machine.pending(thread), Op::Fence { .. }),
+            };
+            if !same || self.runner.machine.resume(thread, outcome).is_err() {
+                return false;
+            }
+        }
+        let machine = &self.runner.machine;
+        machine.status(thread) == Status::AssumeBlocked && machine.spins(thread)
+    }
+}
