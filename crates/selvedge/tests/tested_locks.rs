@@ -94,13 +94,10 @@ fn is_optimised() -> bool {
 
 #[test]
 fn an_exchange_that_fails_has_no_execution() {
-    for lock in [swap_and_test as Lock, exchange_and_test, exchange_weakly] {
+    for lock in [swap_and_test as Lock, exchange_and_test, exchange_weakly, exchange_weakly_and_test] {
         let counts = [2, 3, 4].map(|threads| executions(threads, lock));
         assert!(!is_optimised() || counts == [[2, 0, 0], [6, 0, 0], [24, 0, 0]], "{counts:?}");
     }
-    // That it fails for no reason is explored, since it is not known what the load could find then.
-    let counts = [2, 3].map(|threads| executions(threads, exchange_weakly_and_test)[..2].to_vec());
-    assert!(!is_optimised() || counts == [[2, 0], [6, 0]], "{counts:?}");
     // The load may find the lock free before others have taken it.
     for lock in [test_and_swap as Lock, test_and_exchange] {
         let counts = [2, 3].map(|threads| executions(threads, lock));

@@ -169,7 +169,7 @@ impl Awaits {
     /// Whether threads wait with an exchange at a place, and it makes no difference if it fails for no reason.
     pub fn need_not_choose(&self, at: At) -> bool {
         let waits = self.places.get(&Spot(at)).is_some_and(|(known, _)| *known != Await::GivenUp);
-        waits && self.relay(at).is_none() && !self.chooses.contains(&Spot(at))
+        waits && !self.chooses.contains(&Spot(at))
     }
 
     /// It is tried out whether it does.

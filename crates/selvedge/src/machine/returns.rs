@@ -446,8 +446,12 @@ impl RustMachine {
             if !self.returns.values.contains_key(&key) {
                 continue;
             }
-            let there = self.values_of(access.addr);
+            let mut there = self.values_of(access.addr);
             let going = self.returns.owed.going(n).map(|going| (going, self.found_before(n, access.addr, &there)));
+            if self.returns.values.get(&key).is_some_and(|values| values.weak && values.relayed) {
+                // Looks may fail with all that is there: of that, only what can have been there before.
+                there = self.found_before(n, access.addr, &there);
+            }
             let Some(values) = self.returns.values.get_mut(&key) else { continue };
             if !values.makes_no_difference(outcome, &there) {
                 runtime::shared(|shared| shared.restart |= shared.awaits.looked(at, Look::Matters));
