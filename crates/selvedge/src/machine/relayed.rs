@@ -21,6 +21,10 @@
 //!   stuck at the `swap`.
 //! - If something of this does not hold, the place is given up, and every `swap` that fails is explored.
 //!
+//! - An exchange that is weak may also fail for no reason, with values with which it goes on otherwise: it leads to the load then,
+//!   too, and that is tried out with the others. Where a thread goes on, looks may have failed before with whatever can have been
+//!   in the word by then (`owed.rs`), so these values must have been tried out.
+//!
 //! A word with pointers is left alone: what the load finds may lead to something that is not there yet.
 
 use super::RustMachine;
