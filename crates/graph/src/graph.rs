@@ -31,6 +31,7 @@ pub struct Location {
 
 impl Location {
     /// Whether no event accesses it.
+    #[inline]
     pub fn is_unused(&self) -> bool {
         self.co.is_empty() && self.reads.is_empty()
     }
@@ -54,6 +55,28 @@ impl Location {
 struct Change {
     read: EventId,
     before: Event,
+}
+
+/// Where the next event of a thread stands.
+struct Next {
+    pred: EventId,
+    index: u32,
+    place: u32,
+    fence: EventId,
+}
+
+impl Next {
+    /// The next event comes after this one.
+    #[inline(always)]
+    fn after(last: EventId, event: &Event) -> Next {
+        let is_release = event.kind == Kind::Fence && event.order.releases();
+        Next {
+            pred: last,
+            index: event.index + 1,
+            place: event.place + u32::from(event.kind != Kind::Turn),
+            fence: if is_release { last } else { event.fence },
+        }
+    }
 }
 
 /// An execution graph.
@@ -266,14 +289,19 @@ impl Graph {
     }
 
     /// Makes a location known with its initial value, if nothing accesses it yet.
+    #[inline]
     pub fn touch(&mut self, loc: LocId, init: impl FnOnce() -> (u64, bool)) {
+        if !self.knows(loc) {
+            self.meet(loc, init());
+        }
+    }
+
+    fn meet(&mut self, loc: LocId, (init, uninitialised): (u64, bool)) {
         if self.locations.len() <= loc.index() {
             self.locations.resize_with(loc.index() + 1, Location::default);
         }
         let location = &mut self.locations[loc.index()];
-        if location.is_unused() {
-            (location.init, location.uninitialised) = init();
-        }
+        (location.init, location.uninitialised) = (init, uninitialised);
     }
 
     /// Adds an event. A write is placed last in coherence order, a read reads from `event.rf`. The caller computes
@@ -286,43 +314,39 @@ impl Graph {
                 let location = &mut self.locations[event.loc.index()];
                 location.reads.push(e);
                 location.readers.push((event.thread, event.index));
+                if event.composite {
+                    event.open = self.open_turn(event.thread);
+                }
             }
             Kind::Write => {
-                self.locations[event.loc.index()].co.push(e);
-                event.co = self.newest(event.loc);
+                let co = &mut self.locations[event.loc.index()].co;
+                co.push(e);
+                event.co = co.len() as u32;
             }
             Kind::Spawn => {
                 let child = event.other().index();
                 self.widen(child + 1);
                 self.births[child] = e;
             }
+            Kind::Fence | Kind::Halt => event.open = self.open_turn(event.thread),
+            Kind::Turn if !event.turn.is_put_off() => event.open = e,
             _ => {}
         }
-        event.open = match event.kind {
-            Kind::Fence | Kind::Halt => self.open_turn(event.thread),
-            Kind::Read if event.composite => self.open_turn(event.thread),
-            Kind::Turn if !event.turn.is_put_off() => e,
-            _ => NONE,
-        };
         self.may_be_open |= event.part.is_some();
         self.threads[event.thread.index()].push(e);
         self.seq_cst += usize::from(event.order == Order::SeqCst);
         self.events.push(event);
-        self.refresh(e);
+        self.compute(e);
         e
     }
 
     /// An event of a thread that has all but its own data filled in.
     #[inline(always)]
     pub fn draft(&mut self, thread: ThreadId, kind: Kind) -> Event {
-        self.widen(thread.index() + 1);
-        let last = self.last(thread);
-        let place = last.map_or(0, |last| {
-            let last = self.event(last);
-            last.place + u32::from(last.kind != Kind::Turn)
-        });
-        let index = self.threads[thread.index()].len() as u32 + 1;
-        let pred = last.or(self.birth(thread)).unwrap_or(NONE);
+        let Next { pred, index, place, fence } = match self.last(thread) {
+            Some(last) => Next::after(last, self.event(last)),
+            None => self.first(thread),
+        };
         Event {
             thread,
             index,
@@ -350,10 +374,18 @@ impl Graph {
             pred,
             place,
             open: NONE,
+            fence,
             executed: self.executed.len() as u32,
             changes: self.changes.len() as u32,
             past: 0,
         }
+    }
+
+    /// Where the first event of a thread stands.
+    #[cold]
+    fn first(&mut self, thread: ThreadId) -> Next {
+        self.widen(thread.index() + 1);
+        Next { pred: self.birth(thread).unwrap_or(NONE), index: 1, place: 0, fence: NONE }
     }
 
     #[inline]
@@ -365,9 +397,15 @@ impl Graph {
         self.clocks.widen(threads);
     }
 
-    /// Computes an event's clocks (again).
-    #[inline]
+    /// Computes an event's clocks again.
+    #[inline(never)]
     fn refresh(&mut self, e: EventId) {
+        self.compute(e);
+    }
+
+    /// Computes an event's clocks.
+    #[inline(always)]
+    fn compute(&mut self, e: EventId) {
         let event = &self.events[e.index()];
         let last = match event.kind {
             Kind::Join => self.last(event.other()).or(self.birth(event.other())),
@@ -376,8 +414,27 @@ impl Graph {
         };
         let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
         self.clocks.compute(e, event, last, source);
+        if event.kind == Kind::Fence && event.order.acquires() {
+            self.acquire(e);
+        }
+        let event = &self.events[e.index()];
         if !self.without_past {
             self.events[e.index()].past = past::of(&self.events, event, last);
+        }
+    }
+
+    /// An acquire fence makes up for the relaxed reads before it.
+    #[cold]
+    fn acquire(&mut self, fence: EventId) {
+        let Event { thread, index, .. } = *self.event(fence);
+        for r in self.threads[thread.index()][..index as usize - 1].iter().rev() {
+            let event = &self.events[r.index()];
+            if event.kind == Kind::Fence && event.order.acquires() {
+                break;
+            }
+            if event.is_read() && event.rf.is_event() && event.order.is_atomic() && !event.phantom {
+                self.clocks.acquire(fence, event.rf);
+            }
         }
     }
 

@@ -35,8 +35,9 @@ impl Graph {
         into.events.extend_from_slice(&self.events[..first]);
         into.clocks.copy_first(&self.clocks, first);
         (into.seq_cst, into.blocked) = (self.seq_cst, self.blocked);
-        // The first events keep their names. A read that was revisited reads from a write that was added later.
-        let is_renamed = |e: EventId| e.index() >= first && e.is_event();
+        // The first events keep their names. A read that was revisited reads from a write that was added later. (Numbers
+        // that stand for no event are the largest.)
+        let is_renamed = |e: EventId| e.index().wrapping_sub(first) < NONE.index() - first;
         let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
         for (n, event) in self.events.iter().enumerate().skip(first) {
             if names[n] == NONE {
@@ -45,14 +46,16 @@ impl Graph {
                 continue;
             }
             into.clocks.copy(&self.clocks, EventId::new(n));
-            let (pred, open) = (renamed(event.pred), renamed(event.open));
+            let (pred, open, fence) = (renamed(event.pred), renamed(event.open), renamed(event.fence));
             // Nothing is cut off any more of what is older than `write`.
-            into.events.push(Event { pred, open, executed: 0, changes: 0, ..*event });
+            into.events.push(Event { pred, open, fence, executed: 0, changes: 0, ..*event });
         }
         waiting.clear();
         for (n, event) in into.events.iter_mut().enumerate() {
-            let sources = [event.rf, event.base, event.primary];
-            if event.kind != Kind::Read || !sources.into_iter().any(is_renamed) {
+            if event.kind != Kind::Read {
+                continue;
+            }
+            if !(is_renamed(event.rf) || is_renamed(event.base) || is_renamed(event.primary)) {
                 continue;
             }
             event.base = renamed(event.base);
@@ -79,9 +82,13 @@ impl Graph {
         let keeps = |e: EventId, name: EventId| {
             e != read && e != write && name != NONE && (waiting.is_empty() || !waiting.contains(&name))
         };
-        let left_out = self.executed.iter().position(|&e| !keeps(e, names[e.index()]));
-        let common = left_out.unwrap_or(self.executed.len());
-        let (same, others) = self.executed.split_at(common);
+        // What is older than `read` keeps its name, and is kept unless it has to wait again.
+        let is_older = |e: &&EventId| waiting.is_empty() && **e < read;
+        let older = self.executed.iter().take_while(is_older).count();
+        let kept = self.executed[older..].iter().take_while(|&&e| keeps(e, names[e.index()])).count();
+        let common = older + kept;
+        into.executed.extend_from_slice(&self.executed[..older]);
+        let (same, others) = self.executed[older..].split_at(kept);
         into.executed.extend(same.iter().map(|e| names[e.index()]));
         into.executed.extend(others.iter().filter(|&&e| keeps(e, names[e.index()])).map(|e| names[e.index()]));
         for &r in waiting.iter() {
@@ -137,7 +144,10 @@ impl Graph {
                     mine.readers.push(reader);
                 }
             }
-            mine.co.extend(theirs.co.iter().map(|e| names[e.index()]).filter(|&name| name != NONE));
+            match theirs.co.iter().all(|e| e.index() < first) {
+                true => mine.co.extend_from_slice(&theirs.co),
+                false => mine.co.extend(theirs.co.iter().map(|e| names[e.index()]).filter(|&name| name != NONE)),
+            }
         }
     }
 }
