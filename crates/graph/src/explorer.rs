@@ -12,6 +12,7 @@
 //! | `explorer.rs` | the loop, `next_P` (1 to 10) |
 //! | `explorer/read.rs` | reads (14, 15, 19) |
 //! | `explorer/granules.rs` | accesses of different sizes |
+//! | `explorer/locations.rs` | where locations are |
 //! | `explorer/overtake.rs` | read-modify-writes of what another one has read (15, 20) |
 //! | `explorer/write.rs` | writes, backward revisits (20 to 24) |
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
@@ -40,6 +41,7 @@ pub use estimate::{Effort, Estimate};
 pub(crate) use frames::Frames;
 pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
+use locations::Locations;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::{Ending, Over, Session};
@@ -54,6 +56,7 @@ mod estimate;
 mod frames;
 mod granules;
 mod in_place;
+mod locations;
 mod older_value;
 mod other;
 mod overtake;
@@ -106,7 +109,7 @@ pub struct Storage {
     frames: Frames,
     steps: Vec<crate::runner::Step>,
     places: Vec<(Addr, u8)>,
-    locations: FxHashMap<Addr, crate::event::LocId>,
+    locations: Locations,
     scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
@@ -135,7 +138,7 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     frames: Frames,
     /// Frames that are not in use, kept for their memory.
     spare: Vec<Frame>,
-    locations: FxHashMap<Addr, crate::event::LocId>,
+    locations: Locations,
     scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,

@@ -431,7 +431,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn set_aside(&mut self, e: EventId, turn: Turn, open: Open) -> Go {
         self.cut_behind(e);
         debug_assert_eq!(self.graph().event(e).value, self.composites.turns.len() as u64, "turns are a stack");
-        let path = open.path.iter().filter_map(|addr| self.locations.get(addr).copied()).collect();
+        let path = open.path.iter().filter_map(|addr| self.locations.get(*addr)).collect();
         let frames = &self.frames;
         let graphs = || frames.iter().flat_map(|frame| frame.graph.ids().map(|e| frame.graph.event(e)));
         let in_use = || graphs().filter(|event| event.kind == Kind::Turn).map(|event| event.co).collect();

@@ -197,7 +197,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let Some(mut request) = Request::of(thread, op) else { return false };
         self.make_composite(thread, &mut request);
-        let loc = self.locations.get(&request.access.addr).copied();
+        let loc = self.locations.get(request.access.addr);
         if loc.is_some_and(|loc| !self.in_place(loc)) {
             return false;
         }
@@ -212,7 +212,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// The coherence-last value of what a thread asks for, and the write that it is from; none if to read it is an error.
     pub(super) fn newest_value(&self, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
-        self.newest_value_at(self.locations.get(&request.access.addr).copied(), thread, request)
+        self.newest_value_at(self.locations.get(request.access.addr), thread, request)
     }
 
     /// The same for a location that is known.
