@@ -357,15 +357,28 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.graph().len() >= self.options.limits.max_events {
             self.session.too_long(&self.runner.machine, thread)?;
         }
-        if let Some(mut request) = Request::of(thread, self.runner.machine.pending(thread)) {
-            self.make_composite(thread, &mut request);
-            return self.access(thread, &request);
+        let op = self.runner.machine.pending(thread);
+        if let Op::Access(access) = op {
+            return self.request(thread, Request::of_access(access));
         }
-        let op = *self.runner.machine.pending(thread);
-        self.synchronise(thread, &op)
+        match Request::of_condition(thread, op) {
+            Some(request) => self.request(thread, request),
+            None => {
+                let op = *op;
+                self.synchronise(thread, &op)
+            }
+        }
+    }
+
+    /// Adds what a thread asks for.
+    #[inline]
+    fn request(&mut self, thread: ThreadId, mut request: Request) -> Result<Go, Over> {
+        self.make_composite(thread, &mut request);
+        self.access(thread, &request)
     }
 
     /// An event is about to be added.
+    #[inline]
     fn tick(&mut self) -> Result<(), Over> {
         let depth = self.graph().len();
         self.session.tick(|result| Progress {
@@ -377,8 +390,13 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     }
 
     /// Whether the execution takes more preemptions than it may; if so, that is noted.
+    #[inline]
     fn is_beyond_bound(&mut self) -> bool {
-        let Some(bound) = self.options.preemptions else { return false };
+        self.options.preemptions.is_some_and(|bound| self.is_beyond(bound))
+    }
+
+    #[inline(never)]
+    fn is_beyond(&mut self, bound: u32) -> bool {
         let (graph, in_order) = (&self.frames.top.graph, self.options.model == MemoryModel::Sc);
         let slack = preemptions::slack(graph, in_order);
         if !preemptions::may_add(graph, in_order) || !preemptions::exceeds(graph, bound.saturating_add(slack), in_order)

@@ -156,6 +156,7 @@ fn insert(set: &mut Vec<LocId>, loc: LocId) {
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// `next_P`: an attempt that has begun is finished first.
+    #[inline]
     pub(super) fn next(&mut self) -> Next {
         if !self.composites.is_empty()
             && let Some(next) = self.finish_attempt()
@@ -169,6 +170,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Goes on with an attempt that is not over, and looks at what has become of those that are.
+    #[inline(never)]
     pub(super) fn finish_attempt(&self) -> Option<Next> {
         let (graph, machine) = (self.graph(), &self.runner.machine);
         for thread in (0..graph.thread_limit()).map(ThreadId::new) {
@@ -201,6 +203,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// An attempt does not fail or get on, but may sleep on the way. To put it off as a whole would leave more blocked than
     /// it spares: all starts again without that.
+    #[cold]
     pub(super) fn refuse(&mut self, turn: EventId) {
         let graph = &self.frames.top.graph;
         let Event { thread, index, .. } = *graph.event(turn);
@@ -260,6 +263,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Whether a thread waits for its turn, and nothing that it looks at has been written.
+    #[inline(never)]
     pub(super) fn waits_for_news(&self, thread: ThreadId) -> bool {
         let Some(turn) = self.waiting_turn(thread) else { return false };
         let graph = self.graph();
@@ -269,10 +273,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Whether a thread is about to begin a composite await.
+    #[inline]
     pub(super) fn is_at_turn(&self, thread: ThreadId) -> bool {
-        if self.composites.is_empty() {
-            return false;
-        }
+        !self.composites.is_empty() && self.has_turn(thread)
+    }
+
+    fn has_turn(&self, thread: ThreadId) -> bool {
         if self.waiting_turn(thread).is_some() {
             return true;
         }
@@ -294,6 +300,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// A thread takes its turn: what it can read is explored first, and whether it waits after that.
+    #[inline(never)]
     pub(super) fn take_turn(&mut self, thread: ThreadId) {
         let before = self.waiting_turn(thread);
         let mut path = Vec::new();
@@ -367,6 +374,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Nobody can do anything but threads that wait for their turn. One that would fail does so; others are left.
+    #[inline(never)]
     fn last_turn(&mut self) -> Option<ThreadId> {
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
             if self.waiting_turn(thread).is_some() && !self.would_get_on(thread, None, &mut Vec::new()).0 {
@@ -380,6 +388,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Notes that an attempt looks at a location; the oldest place in coherence order that it may read from.
+    #[inline(never)]
     pub(super) fn read_in_turn(&mut self, read: EventId, turn: EventId) -> u32 {
         let (loc, Event { turn, value: number, .. }) = (self.graph().event(read).loc, *self.graph().event(turn));
         if turn == Turn::Last {
@@ -391,10 +400,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes that somebody writes, for attempts that this does not depend on; or that somebody would write, if a rival had
     /// not taken what it exchanges, for attempts that the rival depends on.
+    #[inline]
     pub(super) fn note_news(&mut self, e: EventId, rival: Option<EventId>) {
-        if self.composites.turns.is_empty() {
-            return;
+        if !self.composites.turns.is_empty() {
+            self.note_news_of(e, rival);
         }
+    }
+
+    fn note_news_of(&mut self, e: EventId, rival: Option<EventId>) {
         let thread = self.graph().event(e).thread;
         if self.open_turn(thread).is_some_and(|turn| !self.has_read_news(thread, turn)) {
             return;
