@@ -73,19 +73,18 @@ impl Clocks {
         self.width = width;
     }
 
-    /// Takes over the clocks of the first events of another graph, for an empty one.
-    pub fn copy_first(&mut self, from: &Clocks, events: usize) {
-        debug_assert!(self.rows.is_empty(), "the first events are copied first");
-        self.width = from.width;
-        self.rows.extend_from_slice(&from.rows[..events * ROWS * self.width]);
+    /// Takes over the clocks of another graph.
+    pub fn copy_from(&mut self, other: &Clocks) {
+        self.width = other.width;
+        self.rows.clone_from(&other.rows);
     }
 
-    /// Takes over the clocks of an event of another graph.
-    pub fn copy(&mut self, from: &Clocks, e: EventId) {
-        debug_assert!(self.rows.is_empty() || self.width == from.width, "graphs that are copied have the same width");
-        self.width = from.width;
+    /// An event has another number now.
+    #[inline]
+    pub fn rename(&mut self, e: EventId, name: EventId) {
         let size = ROWS * self.width;
-        self.rows.extend_from_slice(&from.rows[e.index() * size..][..size]);
+        let at = e.index() * size;
+        self.rows.copy_within(at..at + size, name.index() * size);
     }
 
     /// How many events of a thread come before `e` (or are it).

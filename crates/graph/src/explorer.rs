@@ -3,7 +3,8 @@
 //! Graphs are built event by event. Whatever else an event could have read, where else a write could have been placed
 //! and which reads it could have revisited is put on a list. When a graph is full, the newest entry of the list is
 //! taken: the graph is cut back to the event that the entry belongs to, changed, and built on. A backward revisit makes
-//! a graph of its own, with a list of its own, on a stack of graphs; memory is the longest such stack.
+//! a graph of its own, with a list of its own, on a stack of graphs (or of the present one, if nothing else is left to explore of
+//! that); memory is the longest such stack.
 //!
 //! The recursion of the paper is the order in which entries are taken: the newest first.
 //!

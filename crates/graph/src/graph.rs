@@ -1,8 +1,8 @@
 //! Execution graphs (Definition 2): events in the order in which they were added, reads-from, coherence.
 //!
 //! A graph changes at its newest end only: events are added, and cut off again. What changes elsewhere, a read that is
-//! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit copies what it keeps
-//! of a graph into another one ([`Graph::restrict`]).
+//! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit leaves a part of a graph
+//! ([`Graph::restrict`]).
 
 use crate::clocks::{self, Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
@@ -34,6 +34,13 @@ impl Location {
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.co.is_empty() && self.reads.is_empty()
+    }
+
+    /// Forgets all events.
+    fn clear(&mut self) {
+        self.co.clear();
+        self.reads.clear();
+        self.readers.clear();
     }
 
     /// The reads that are among the events which a row of clocks counts, or those that are not.
@@ -671,10 +678,6 @@ impl Graph {
         self.births.fill(NONE);
         self.changes.clear();
         self.executed.clear();
-        for location in &mut self.locations {
-            location.co.clear();
-            location.reads.clear();
-            location.readers.clear();
-        }
+        self.locations.iter_mut().for_each(Location::clear);
     }
 }

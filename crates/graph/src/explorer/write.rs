@@ -140,22 +140,28 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.has_read(read, &request)
     }
 
-    /// Makes a graph of what a revisit of a read by another event keeps, with the names that both have there.
+    /// Makes a graph of what a revisit of a read by another event keeps, with the names that both have there. If nothing else
+    /// is left to explore of the present graph, it becomes that one.
     pub(super) fn make_frame(&mut self, read: EventId, by: EventId) -> Result<(EventId, EventId), Over> {
-        let mut new = self.spare.pop().unwrap_or_default();
-        new.todo.clear();
-        let graph = &self.frames.top.graph;
-        new.common = graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
+        let is_done = self.frames.top.todo.is_empty();
+        if !is_done {
+            let mut new = self.spare.pop().unwrap_or_default();
+            new.todo.clear();
+            new.graph.copy_from(&self.frames.top.graph);
+            self.frames.push(new);
+        }
+        let frame = &mut self.frames.top;
+        let common = frame.graph.restrict((read, by), &mut self.names, &mut self.waiting);
+        frame.common = if is_done { common.min(frame.common) } else { common };
         let (read, by) = (self.names[read.index()], self.names[by.index()]);
         // Composite awaits that the other event depends on are settled.
-        for e in (read.index() + 1..new.graph.len()).map(EventId::new) {
-            let event = *new.graph.event(e);
+        for e in (read.index() + 1..frame.graph.len()).map(EventId::new) {
+            let event = *frame.graph.event(e);
             if event.kind == Kind::Turn && event.turn == Turn::Now {
-                new.graph.set_turn(e, Turn::Past, (event.value, 0));
+                frame.graph.set_turn(e, Turn::Past, (event.value, 0));
             }
         }
-        self.runner.switch_to_part(&new.graph, new.common);
-        self.frames.push(new);
+        self.runner.switch_to_part(&frame.graph, common);
         self.catch_up()?;
         for n in 0..self.waiting.len() {
             let waiting = self.waiting[n];
