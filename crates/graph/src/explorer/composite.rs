@@ -165,6 +165,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         match self.next_thread() {
             Some(thread) => Next::Thread(thread),
+            None if self.composites.is_empty() => Next::Nobody,
             None => self.last_turn().map_or(Next::Nobody, Next::Thread),
         }
     }

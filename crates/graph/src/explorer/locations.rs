@@ -6,7 +6,6 @@
 
 use crate::event::LocId;
 use rustc_hash::FxHashMap;
-use selvedge_ir::EntityRef;
 use selvedge_machine::Addr;
 
 /// A power of two.
@@ -15,23 +14,19 @@ const AT_HAND: usize = 32;
 const NOWHERE: Addr = Addr(u64::MAX);
 
 /// All locations, by address.
+#[derive(Default)]
 pub(crate) struct Locations {
     all: FxHashMap<Addr, LocId>,
-    at_hand: [(Addr, LocId); AT_HAND],
-}
-
-impl Default for Locations {
-    fn default() -> Locations {
-        Locations { all: FxHashMap::default(), at_hand: [(NOWHERE, LocId::new(0)); AT_HAND] }
-    }
+    /// The table; empty as long as there are no locations.
+    at_hand: Vec<(Addr, LocId)>,
 }
 
 impl Locations {
     /// The location that starts at an address.
     #[inline]
     pub fn get(&self, addr: Addr) -> Option<LocId> {
-        match self.at_hand[place(addr)] {
-            (at, loc) if at == addr => Some(loc),
+        match self.at_hand.get(place(addr)) {
+            Some(&(at, loc)) if at == addr => Some(loc),
             _ => self.all.get(&addr).copied(),
         }
     }
@@ -40,19 +35,22 @@ impl Locations {
     pub fn insert(&mut self, addr: Addr, loc: LocId) {
         debug_assert!(addr != NOWHERE, "no location is at the end of memory");
         self.all.insert(addr, loc);
+        self.at_hand.resize(AT_HAND, (NOWHERE, loc));
         self.at_hand[place(addr)] = (addr, loc);
     }
 
     /// Takes a location away.
     pub fn remove(&mut self, addr: Addr) {
         self.all.remove(&addr);
-        self.at_hand[place(addr)].0 = NOWHERE;
+        if let Some((at, _)) = self.at_hand.get_mut(place(addr)) {
+            *at = NOWHERE;
+        }
     }
 
     /// Takes all away.
     pub fn clear(&mut self) {
         self.all.clear();
-        self.at_hand = [(NOWHERE, LocId::new(0)); AT_HAND];
+        self.at_hand.clear();
     }
 }
 
@@ -65,6 +63,7 @@ fn place(addr: Addr) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use selvedge_ir::EntityRef;
 
     #[test]
     fn what_shares_a_place_is_found_all_the_same() {
