@@ -5,57 +5,18 @@
 //! ([`Graph::restrict`]).
 
 use crate::clocks::{self, Clocks, HB, PORF};
-use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
+use crate::event::{BOTTOM, Event, EventId, Kind, LocId, NONE, Turn};
 use crate::past;
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
 use smallvec::SmallVec;
 
+mod cut;
+mod location;
 mod restrict;
 
-/// What a graph knows of a location.
-#[derive(Clone, Default, Debug)]
-pub struct Location {
-    /// The initial value.
-    pub init: u64,
-    /// Whether the initial value was never written.
-    pub uninitialised: bool,
-    /// Writes in coherence order; the initial value comes before them.
-    pub co: Vec<EventId>,
-    /// Reads in the order in which they were added.
-    pub reads: Vec<EventId>,
-    /// Whose they are, and their places in the threads: that is what is asked of reads most often.
-    readers: Vec<(ThreadId, u32)>,
-}
-
-impl Location {
-    /// Whether no event accesses it.
-    #[inline]
-    pub fn is_unused(&self) -> bool {
-        self.co.is_empty() && self.reads.is_empty()
-    }
-
-    /// Forgets all events.
-    fn clear(&mut self) {
-        self.co.clear();
-        self.reads.clear();
-        self.readers.clear();
-    }
-
-    /// The reads that are among the events which a row of clocks counts, or those that are not.
-    #[inline]
-    pub fn reads_by(&self, clock: &[u32], counted: bool) -> impl Iterator<Item = EventId> {
-        let reads = self.reads.iter().zip(&self.readers);
-        reads.filter(move |&(_, &(thread, index))| (clock[thread.index()] >= index) == counted).map(|(&r, _)| r)
-    }
-
-    /// The write at a place of the coherence order.
-    #[inline]
-    pub fn write_at(&self, position: u32) -> EventId {
-        if position == 0 { INIT } else { self.co[position as usize - 1] }
-    }
-}
+pub use location::Location;
 
 /// A read before it was read again in place.
 #[derive(Clone, Copy, Debug)]
@@ -582,56 +543,6 @@ impl Graph {
         let co = &self.locations[loc.index()].co;
         for (n, w) in co.iter().enumerate().skip(from as usize - 1) {
             self.events[w.index()].co = n as u32 + 1;
-        }
-    }
-
-    /// Keeps the oldest `len` events and goes back to how they were when the next one was added.
-    pub fn cut(&mut self, len: usize) {
-        let Some(first) = self.events.get(len) else { return };
-        let (executed, changes) = (first.executed, first.changes);
-        self.may_be_open = true;
-        self.take_back(changes);
-        self.executed.truncate(executed as usize);
-        while self.events.len() > len {
-            let e = EventId::new(self.events.len() - 1);
-            let event = self.events[e.index()];
-            match event.kind {
-                Kind::Read => {
-                    let location = &mut self.locations[event.loc.index()];
-                    location.readers.pop();
-                    let popped = location.reads.pop();
-                    debug_assert_eq!(popped, Some(e), "reads are listed in the order in which they were added");
-                }
-                Kind::Write => self.unplace(&event),
-                Kind::Spawn => self.births[event.other().index()] = NONE,
-                _ => {}
-            }
-            let popped = self.threads[event.thread.index()].pop();
-            debug_assert_eq!(popped, Some(e), "the newest event is the last of its thread");
-            self.seq_cst -= usize::from(event.order == Order::SeqCst);
-            self.blocked -= usize::from(event.blocked);
-            self.events.pop();
-        }
-        self.clocks.truncate(len);
-    }
-
-    /// Goes back to how the newest event found the others.
-    pub fn back_to_newest(&mut self) {
-        self.may_be_open = true;
-        let newest = self.events[self.events.len() - 1];
-        self.take_back(newest.changes);
-        self.executed.truncate(newest.executed as usize);
-    }
-
-    fn take_back(&mut self, changes: u32) {
-        while self.changes.len() > changes as usize {
-            let Change { read, before } = self.changes.pop().expect("the list is longer than `changes`");
-            self.seq_cst -= usize::from(self.events[read.index()].order == Order::SeqCst);
-            self.seq_cst += usize::from(before.order == Order::SeqCst);
-            self.blocked -= usize::from(self.events[read.index()].blocked);
-            self.blocked += usize::from(before.blocked);
-            self.events[read.index()] = before;
-            self.refresh(read);
         }
     }
 

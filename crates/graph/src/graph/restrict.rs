@@ -179,18 +179,6 @@ impl Graph {
     }
 }
 
-impl Location {
-    fn copy_from(&mut self, other: &Location) {
-        (self.init, self.uninitialised) = (other.init, other.uninitialised);
-        if other.is_unused() {
-            return self.clear();
-        }
-        self.co.clone_from(&other.co);
-        self.reads.clone_from(&other.reads);
-        self.readers.clone_from(&other.readers);
-    }
-}
-
 /// Copies some lists into the memory of others. If there are more of these, they become empty.
 fn copy_lists<T: Default>(mine: &mut Vec<T>, theirs: &[T], copy: impl Fn(&mut T, &T), clear: impl Fn(&mut T)) {
     if mine.len() < theirs.len() {
