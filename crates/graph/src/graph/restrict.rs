@@ -64,21 +64,21 @@ impl Graph {
     fn drop_others(&mut self, first: usize, names: &[EventId]) {
         let is_renamed = |e: EventId| is_among(e, first);
         let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
-        let mut next = first;
-        for n in first..self.events.len() {
+        for (n, &name) in names.iter().enumerate().skip(first) {
             let event = &self.events[n];
-            if names[n] == NONE {
+            if name == NONE {
                 self.seq_cst -= usize::from(event.order == Order::SeqCst);
                 self.blocked -= usize::from(event.blocked);
                 continue;
             }
             let (pred, open, fence) = (renamed(event.pred), renamed(event.open), renamed(event.fence));
-            self.events[next] = Event { pred, open, fence, executed: 0, changes: 0, ..*event };
-            self.clocks.rename(EventId::new(n), EventId::new(next));
-            next += 1;
+            self.events[name.index()] = Event { pred, open, fence, executed: 0, changes: 0, ..*event };
+            self.clocks.rename(EventId::new(n), name);
         }
-        self.events.truncate(next);
-        self.clocks.truncate(next);
+        // The write is the newest event.
+        let kept = names[names.len() - 1].index() + 1;
+        self.events.truncate(kept);
+        self.clocks.truncate(kept);
         self.changes.clear();
     }
 
@@ -94,8 +94,9 @@ impl Graph {
             }
         }
         for location in self.locations.iter_mut().filter(|location| !location.is_unused()) {
-            let mut next = newer(&location.reads, first);
-            for n in next..location.reads.len() {
+            let from = newer(&location.reads, first);
+            let mut next = from;
+            for n in from..location.reads.len() {
                 let name = names[location.reads[n].index()];
                 if name != NONE {
                     (location.reads[next], location.readers[next]) = (name, location.readers[n]);
