@@ -11,6 +11,7 @@ use crate::clocks::PORF;
 use crate::event::{BOTTOM, Event, EventId, Kind, LocId, NONE, Turn};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
+use std::ops::ControlFlow;
 
 /// Calls `found` with the reads that the newest event, a write, revisits. With `limit`, only reads that are no newer.
 /// With `in_place`, not those that are read again in place instead. `looked_at` are sets of locations (`Event::choice` of
@@ -20,18 +21,22 @@ pub fn revisits(
     w: EventId,
     limit: Option<EventId>,
     how: (bool, &[Vec<LocId>]),
-    found: impl FnMut(EventId),
+    mut found: impl FnMut(EventId),
 ) {
+    let found = |r| {
+        found(r);
+        ControlFlow::Continue(())
+    };
     revisits_after(graph, (w, graph.clocks.row(w, PORF)), limit, how, found);
 }
 
-/// The same if so many events of each thread come before the write.
+/// The same if so many events of each thread come before the write, until `found` has had enough.
 pub fn revisits_after(
     graph: &Graph,
     (w, counts): (EventId, &[u32]),
     limit: Option<EventId>,
     (in_place, looked_at): (bool, &[Vec<LocId>]),
-    mut found: impl FnMut(EventId),
+    mut found: impl FnMut(EventId) -> ControlFlow<()>,
 ) {
     let loc = graph.event(w).loc;
     let past = Past { graph, w, counts };
@@ -50,8 +55,8 @@ pub fn revisits_after(
         if !past.maximally_added(e, looked_at) {
             return;
         }
-        if event.is_read() && event.loc == loc && could(e, event) {
-            found(e);
+        if event.is_read() && event.loc == loc && could(e, event) && found(e).is_break() {
+            return;
         }
     }
 }

@@ -7,9 +7,10 @@
 //!   end of threads, and *synchronises-with* from release writes and fences to acquire reads and fences, through release
 //!   sequences of read-modify-writes.
 //!
-//! Three more rows make `HB` incremental: what an acquire read of a write learns (`RELEASED`), what relaxed reads of the
-//! thread would have learned, for a later acquire fence (`UNFENCED`), and what was known at the thread's newest release
-//! fence, for later relaxed writes (`FENCED`).
+//! One more row makes `HB` incremental: what an acquire read of a write learns (`RELEASED`). Fences need no rows of their
+//! own, since most programs have none: a relaxed write releases what its thread's newest release fence knew
+//! ([`Event::fence`]), and an acquire fence looks at what the relaxed reads before it would have learned
+//! ([`Clocks::acquire`]).
 //!
 //! Both orders depend on the events before an event only, so that a part of a graph which is closed under `PORF` can be
 //! copied with its clocks.
@@ -23,9 +24,7 @@ pub const PORF: usize = 0;
 /// Happens-before.
 pub const HB: usize = 1;
 const RELEASED: usize = 2;
-const UNFENCED: usize = 3;
-const FENCED: usize = 4;
-const ROWS: usize = 5;
+const ROWS: usize = 3;
 /// No row is narrower.
 pub const NARROW: usize = 4;
 
@@ -74,19 +73,18 @@ impl Clocks {
         self.width = width;
     }
 
-    /// Takes over the clocks of the first events of another graph, for an empty one.
-    pub fn copy_first(&mut self, from: &Clocks, events: usize) {
-        debug_assert!(self.rows.is_empty(), "the first events are copied first");
-        self.width = from.width;
-        self.rows.extend_from_slice(&from.rows[..events * ROWS * self.width]);
+    /// Takes over the clocks of another graph.
+    pub fn copy_from(&mut self, other: &Clocks) {
+        self.width = other.width;
+        self.rows.clone_from(&other.rows);
     }
 
-    /// Takes over the clocks of an event of another graph.
-    pub fn copy(&mut self, from: &Clocks, e: EventId) {
-        debug_assert!(self.rows.is_empty() || self.width == from.width, "graphs that are copied have the same width");
-        self.width = from.width;
+    /// An event has another number now.
+    #[inline]
+    pub fn rename(&mut self, e: EventId, name: EventId) {
         let size = ROWS * self.width;
-        self.rows.extend_from_slice(&from.rows[e.index() * size..][..size]);
+        let at = e.index() * size;
+        self.rows.copy_within(at..at + size, name.index() * size);
     }
 
     /// How many events of a thread come before `e` (or are it).
@@ -118,57 +116,43 @@ impl Clocks {
         source: Option<EventId>,
     ) {
         let (rows, _) = self.rows.as_chunks::<W>();
-        let (events, _) = rows.as_chunks::<ROWS>();
-        let mut new = if event.pred.is_event() { events[event.pred.index()] } else { [[0; W]; ROWS] };
-        if event.index == 1 {
-            // What the creator of a thread has read is nothing to the thread's own fences.
-            (new[UNFENCED], new[FENCED]) = ([0; W], [0; W]);
+        let (mut porf, mut hb, mut released) = ([0; W], [0; W], [0; W]);
+        if event.pred.is_event() {
+            let pred = rows_of(rows, event.pred);
+            (porf, hb) = (pred[PORF], pred[HB]);
         }
-        new[RELEASED] = [0; W];
         let own = event.thread.index();
-        new[PORF][own] = event.index;
-        new[HB][own] = event.index;
+        (porf[own], hb[own]) = (event.index, event.index);
         match event.kind {
             Kind::Read if event.rf.is_event() => {
-                let rf = &events[event.rf.index()];
-                join(&mut new[PORF], &rf[PORF]);
-                if event.phantom {
-                    // It is not what the program does.
-                } else if event.order.acquires() {
-                    join(&mut new[HB], &rf[RELEASED]);
-                } else if event.order.is_atomic() {
-                    join(&mut new[UNFENCED], &rf[RELEASED]);
+                let rf = rows_of(rows, event.rf);
+                join(&mut porf, &rf[PORF]);
+                // What a phantom read reads is not what the program does.
+                if event.order.acquires() && !event.phantom {
+                    join(&mut hb, &rf[RELEASED]);
                 }
             }
             Kind::Write => {
                 if event.order.releases() {
-                    new[RELEASED] = new[HB];
-                } else if event.order.is_atomic() {
-                    new[RELEASED] = new[FENCED];
+                    released = hb;
+                } else if event.order.is_atomic() && event.fence.is_event() {
+                    released = rows_of(rows, event.fence)[HB];
                 }
                 if let Some(source) = source.filter(|source| source.is_event()) {
-                    join(&mut new[RELEASED], &events[source.index()][RELEASED]);
-                }
-            }
-            Kind::Fence => {
-                if event.order.acquires() {
-                    let unfenced = new[UNFENCED];
-                    join(&mut new[HB], &unfenced);
-                }
-                if event.order.releases() {
-                    new[FENCED] = new[HB];
+                    join(&mut released, &rows_of(rows, source)[RELEASED]);
                 }
             }
             _ => {}
         }
         if let Some(last) = last {
-            let last = &events[last.index()];
-            join(&mut new[PORF], &last[PORF]);
-            join(&mut new[HB], &last[HB]);
+            let last = rows_of(rows, last);
+            join(&mut porf, &last[PORF]);
+            join(&mut hb, &last[HB]);
         }
-        match self.rows.as_chunks_mut::<W>().0.as_chunks_mut::<ROWS>().0.get_mut(e.index()) {
-            Some(old) => *old = new,
-            None => self.rows.extend_from_slice(new.as_flattened()),
+        let at = e.index() * ROWS * W;
+        match self.rows.get_mut(at..at + ROWS * W) {
+            Some(old) => old.copy_from_slice([porf, hb, released].as_flattened()),
+            None => self.rows.extend_from_slice([porf, hb, released].as_flattened()),
         }
     }
 
@@ -178,16 +162,11 @@ impl Clocks {
         if self.rows.len() <= at {
             self.rows.resize(at + size, 0);
         }
-        let first = event.index == 1;
         match event.pred.is_event() {
             true => {
                 let pred = event.pred.index() * size;
-                self.rows.copy_within(pred..pred + 2 * self.width, at);
-                if first {
-                    self.rows[at + UNFENCED * self.width..at + size].fill(0);
-                } else {
-                    self.rows.copy_within(pred + UNFENCED * self.width..pred + size, at + UNFENCED * self.width);
-                }
+                self.rows.copy_within(pred..pred + RELEASED * self.width, at);
+                self.rows[at + RELEASED * self.width..at + size].fill(0);
             }
             false => self.rows[at..at + size].fill(0),
         }
@@ -197,32 +176,18 @@ impl Clocks {
         match event.kind {
             Kind::Read if event.rf.is_event() => {
                 self.join(at, PORF, event.rf, PORF);
-                if event.phantom {
-                    // It is not what the program does.
-                } else if event.order.acquires() {
+                if event.order.acquires() && !event.phantom {
                     self.join(at, HB, event.rf, RELEASED);
-                } else if event.order.is_atomic() {
-                    self.join(at, UNFENCED, event.rf, RELEASED);
                 }
             }
             Kind::Write => {
                 if event.order.releases() {
-                    self.rows.copy_within(at + HB * self.width..at + RELEASED * self.width, at + RELEASED * self.width);
-                } else if event.order.is_atomic() {
-                    self.rows.copy_within(at + FENCED * self.width..at + size, at + RELEASED * self.width);
-                } else {
-                    self.rows[at + RELEASED * self.width..at + UNFENCED * self.width].fill(0);
+                    self.join(at, RELEASED, e, HB);
+                } else if event.order.is_atomic() && event.fence.is_event() {
+                    self.join(at, RELEASED, event.fence, HB);
                 }
                 if let Some(source) = source.filter(|source| source.is_event()) {
                     self.join(at, RELEASED, source, RELEASED);
-                }
-            }
-            Kind::Fence => {
-                if event.order.acquires() {
-                    self.join(at, HB, e, UNFENCED);
-                }
-                if event.order.releases() {
-                    self.rows.copy_within(at + HB * self.width..at + RELEASED * self.width, at + FENCED * self.width);
                 }
             }
             _ => {}
@@ -231,6 +196,12 @@ impl Clocks {
             self.join(at, PORF, last, PORF);
             self.join(at, HB, last, HB);
         }
+    }
+
+    /// An acquire fence learns what a relaxed read before it would have learned, had it acquired. What comes before an
+    /// older acquire fence of the thread is known already.
+    pub fn acquire(&mut self, fence: EventId, write: EventId) {
+        self.join(fence.index() * ROWS * self.width, HB, write, RELEASED);
     }
 
     fn join(&mut self, at: usize, row: usize, from: EventId, from_row: usize) {
@@ -256,6 +227,12 @@ impl Clocks {
     pub fn row(&self, e: EventId, row: usize) -> &[u32] {
         &self.rows[(e.index() * ROWS + row) * self.width..][..self.width]
     }
+}
+
+/// The rows of an event.
+#[inline]
+fn rows_of<const W: usize>(rows: &[[u32; W]], e: EventId) -> &[[u32; W]; ROWS] {
+    rows[e.index() * ROWS..].first_chunk().expect("an event has all rows")
 }
 
 /// What is known by either. A thread has far less than 2^31 events, and processors compare signed numbers more quickly.

@@ -143,6 +143,8 @@ pub struct Event {
     pub place: u32,
     /// The turn that the thread has taken, if it has done nothing but read since, be it until something went wrong.
     pub open: EventId,
+    /// The newest release fence before it in its thread.
+    pub fence: EventId,
     /// How long the list of executed events was when it was added.
     pub executed: u32,
     /// How long the list of in-place changes was when it was added.

@@ -3,7 +3,8 @@
 //! Graphs are built event by event. Whatever else an event could have read, where else a write could have been placed
 //! and which reads it could have revisited is put on a list. When a graph is full, the newest entry of the list is
 //! taken: the graph is cut back to the event that the entry belongs to, changed, and built on. A backward revisit makes
-//! a graph of its own, with a list of its own, on a stack of graphs; memory is the longest such stack.
+//! a graph of its own, with a list of its own, on a stack of graphs (or of the present one, if nothing else is left to explore of
+//! that); memory is the longest such stack.
 //!
 //! The recursion of the paper is the order in which entries are taken: the newest first.
 //!
@@ -12,6 +13,7 @@
 //! | `explorer.rs` | the loop, `next_P` (1 to 10) |
 //! | `explorer/read.rs` | reads (14, 15, 19) |
 //! | `explorer/granules.rs` | accesses of different sizes |
+//! | `explorer/locations.rs` | where locations are |
 //! | `explorer/overtake.rs` | read-modify-writes of what another one has read (15, 20) |
 //! | `explorer/write.rs` | writes, backward revisits (20 to 24) |
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
@@ -41,6 +43,7 @@ pub use estimate::{Effort, Estimate};
 pub(crate) use frames::Frames;
 pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
+use locations::Locations;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::{Ending, Over, Session};
@@ -55,6 +58,7 @@ mod estimate;
 mod frames;
 mod granules;
 mod in_place;
+mod locations;
 mod older_value;
 mod other;
 mod overtake;
@@ -108,7 +112,7 @@ pub struct Storage {
     frames: Frames,
     steps: Vec<crate::runner::Step>,
     places: Vec<(Addr, u8)>,
-    locations: FxHashMap<Addr, crate::event::LocId>,
+    locations: Locations,
     scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
@@ -137,7 +141,7 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     frames: Frames,
     /// Frames that are not in use, kept for their memory.
     spare: Vec<Frame>,
-    locations: FxHashMap<Addr, crate::event::LocId>,
+    locations: Locations,
     scratch: Box<Scratch>,
     names: Vec<EventId>,
     waiting: Vec<EventId>,
@@ -357,15 +361,28 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.graph().len() >= self.options.limits.max_events {
             self.session.too_long(&self.runner.machine, thread)?;
         }
-        if let Some(mut request) = Request::of(thread, self.runner.machine.pending(thread)) {
-            self.make_composite(thread, &mut request);
-            return self.access(thread, &request);
+        let op = self.runner.machine.pending(thread);
+        if let Op::Access(access) = op {
+            return self.request(thread, Request::of_access(access));
         }
-        let op = *self.runner.machine.pending(thread);
-        self.synchronise(thread, &op)
+        match Request::of_condition(thread, op) {
+            Some(request) => self.request(thread, request),
+            None => {
+                let op = *op;
+                self.synchronise(thread, &op)
+            }
+        }
+    }
+
+    /// Adds what a thread asks for.
+    #[inline]
+    fn request(&mut self, thread: ThreadId, mut request: Request) -> Result<Go, Over> {
+        self.make_composite(thread, &mut request);
+        self.access(thread, &request)
     }
 
     /// An event is about to be added.
+    #[inline]
     fn tick(&mut self) -> Result<(), Over> {
         let depth = self.graph().len();
         self.session.tick(|result| Progress {
@@ -377,8 +394,13 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     }
 
     /// Whether the execution takes more preemptions than it may; if so, that is noted.
+    #[inline]
     fn is_beyond_bound(&mut self) -> bool {
-        let Some(bound) = self.options.preemptions else { return false };
+        self.options.preemptions.is_some_and(|bound| self.is_beyond(bound))
+    }
+
+    #[inline(never)]
+    fn is_beyond(&mut self, bound: u32) -> bool {
         let (graph, in_order) = (&self.frames.top.graph, self.options.model == MemoryModel::Sc);
         let slack = preemptions::slack(graph, in_order);
         if !preemptions::may_add(graph, in_order) || !preemptions::exceeds(graph, bound.saturating_add(slack), in_order)

@@ -1,59 +1,50 @@
 //! Execution graphs (Definition 2): events in the order in which they were added, reads-from, coherence.
 //!
 //! A graph changes at its newest end only: events are added, and cut off again. What changes elsewhere, a read that is
-//! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit copies what it keeps
-//! of a graph into another one ([`Graph::restrict`]).
+//! read again in place, is kept in a list of changes and taken back by the cut. A backward revisit leaves a part of a graph
+//! ([`Graph::restrict`]).
 
 use crate::clocks::{self, Clocks, HB, PORF};
-use crate::event::{BOTTOM, Event, EventId, INIT, Kind, LocId, NONE, Turn};
+use crate::event::{BOTTOM, Event, EventId, Kind, LocId, NONE, Turn};
 use crate::past;
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
 use smallvec::SmallVec;
 
+mod cut;
+mod location;
 mod restrict;
 
-/// What a graph knows of a location.
-#[derive(Clone, Default, Debug)]
-pub struct Location {
-    /// The initial value.
-    pub init: u64,
-    /// Whether the initial value was never written.
-    pub uninitialised: bool,
-    /// Writes in coherence order; the initial value comes before them.
-    pub co: Vec<EventId>,
-    /// Reads in the order in which they were added.
-    pub reads: Vec<EventId>,
-    /// Whose they are, and their places in the threads: that is what is asked of reads most often.
-    readers: Vec<(ThreadId, u32)>,
-}
-
-impl Location {
-    /// Whether no event accesses it.
-    pub fn is_unused(&self) -> bool {
-        self.co.is_empty() && self.reads.is_empty()
-    }
-
-    /// The reads that are among the events which a row of clocks counts, or those that are not.
-    #[inline]
-    pub fn reads_by(&self, clock: &[u32], counted: bool) -> impl Iterator<Item = EventId> {
-        let reads = self.reads.iter().zip(&self.readers);
-        reads.filter(move |&(_, &(thread, index))| (clock[thread.index()] >= index) == counted).map(|(&r, _)| r)
-    }
-
-    /// The write at a place of the coherence order.
-    #[inline]
-    pub fn write_at(&self, position: u32) -> EventId {
-        if position == 0 { INIT } else { self.co[position as usize - 1] }
-    }
-}
+pub use location::Location;
 
 /// A read before it was read again in place.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     read: EventId,
     before: Event,
+}
+
+/// Where the next event of a thread stands.
+struct Next {
+    pred: EventId,
+    index: u32,
+    place: u32,
+    fence: EventId,
+}
+
+impl Next {
+    /// The next event comes after this one.
+    #[inline(always)]
+    fn after(last: EventId, event: &Event) -> Next {
+        let is_release = event.kind == Kind::Fence && event.order.releases();
+        Next {
+            pred: last,
+            index: event.index + 1,
+            place: event.place + u32::from(event.kind != Kind::Turn),
+            fence: if is_release { last } else { event.fence },
+        }
+    }
 }
 
 /// An execution graph.
@@ -266,14 +257,19 @@ impl Graph {
     }
 
     /// Makes a location known with its initial value, if nothing accesses it yet.
+    #[inline]
     pub fn touch(&mut self, loc: LocId, init: impl FnOnce() -> (u64, bool)) {
+        if !self.knows(loc) {
+            self.meet(loc, init());
+        }
+    }
+
+    fn meet(&mut self, loc: LocId, (init, uninitialised): (u64, bool)) {
         if self.locations.len() <= loc.index() {
             self.locations.resize_with(loc.index() + 1, Location::default);
         }
         let location = &mut self.locations[loc.index()];
-        if location.is_unused() {
-            (location.init, location.uninitialised) = init();
-        }
+        (location.init, location.uninitialised) = (init, uninitialised);
     }
 
     /// Adds an event. A write is placed last in coherence order, a read reads from `event.rf`. The caller computes
@@ -286,43 +282,39 @@ impl Graph {
                 let location = &mut self.locations[event.loc.index()];
                 location.reads.push(e);
                 location.readers.push((event.thread, event.index));
+                if event.composite {
+                    event.open = self.open_turn(event.thread);
+                }
             }
             Kind::Write => {
-                self.locations[event.loc.index()].co.push(e);
-                event.co = self.newest(event.loc);
+                let co = &mut self.locations[event.loc.index()].co;
+                co.push(e);
+                event.co = co.len() as u32;
             }
             Kind::Spawn => {
                 let child = event.other().index();
                 self.widen(child + 1);
                 self.births[child] = e;
             }
+            Kind::Fence | Kind::Halt => event.open = self.open_turn(event.thread),
+            Kind::Turn if !event.turn.is_put_off() => event.open = e,
             _ => {}
         }
-        event.open = match event.kind {
-            Kind::Fence | Kind::Halt => self.open_turn(event.thread),
-            Kind::Read if event.composite => self.open_turn(event.thread),
-            Kind::Turn if !event.turn.is_put_off() => e,
-            _ => NONE,
-        };
         self.may_be_open |= event.part.is_some();
         self.threads[event.thread.index()].push(e);
         self.seq_cst += usize::from(event.order == Order::SeqCst);
         self.events.push(event);
-        self.refresh(e);
+        self.compute(e);
         e
     }
 
     /// An event of a thread that has all but its own data filled in.
     #[inline(always)]
     pub fn draft(&mut self, thread: ThreadId, kind: Kind) -> Event {
-        self.widen(thread.index() + 1);
-        let last = self.last(thread);
-        let place = last.map_or(0, |last| {
-            let last = self.event(last);
-            last.place + u32::from(last.kind != Kind::Turn)
-        });
-        let index = self.threads[thread.index()].len() as u32 + 1;
-        let pred = last.or(self.birth(thread)).unwrap_or(NONE);
+        let Next { pred, index, place, fence } = match self.last(thread) {
+            Some(last) => Next::after(last, self.event(last)),
+            None => self.first(thread),
+        };
         Event {
             thread,
             index,
@@ -350,10 +342,18 @@ impl Graph {
             pred,
             place,
             open: NONE,
+            fence,
             executed: self.executed.len() as u32,
             changes: self.changes.len() as u32,
             past: 0,
         }
+    }
+
+    /// Where the first event of a thread stands.
+    #[cold]
+    fn first(&mut self, thread: ThreadId) -> Next {
+        self.widen(thread.index() + 1);
+        Next { pred: self.birth(thread).unwrap_or(NONE), index: 1, place: 0, fence: NONE }
     }
 
     #[inline]
@@ -365,9 +365,15 @@ impl Graph {
         self.clocks.widen(threads);
     }
 
-    /// Computes an event's clocks (again).
-    #[inline]
+    /// Computes an event's clocks again.
+    #[inline(never)]
     fn refresh(&mut self, e: EventId) {
+        self.compute(e);
+    }
+
+    /// Computes an event's clocks.
+    #[inline(always)]
+    fn compute(&mut self, e: EventId) {
         let event = &self.events[e.index()];
         let last = match event.kind {
             Kind::Join => self.last(event.other()).or(self.birth(event.other())),
@@ -376,8 +382,27 @@ impl Graph {
         };
         let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
         self.clocks.compute(e, event, last, source);
+        if event.kind == Kind::Fence && event.order.acquires() {
+            self.acquire(e);
+        }
+        let event = &self.events[e.index()];
         if !self.without_past {
             self.events[e.index()].past = past::of(&self.events, event, last);
+        }
+    }
+
+    /// An acquire fence makes up for the relaxed reads before it.
+    #[cold]
+    fn acquire(&mut self, fence: EventId) {
+        let Event { thread, index, .. } = *self.event(fence);
+        for r in self.threads[thread.index()][..index as usize - 1].iter().rev() {
+            let event = &self.events[r.index()];
+            if event.kind == Kind::Fence && event.order.acquires() {
+                break;
+            }
+            if event.is_read() && event.rf.is_event() && event.order.is_atomic() && !event.phantom {
+                self.clocks.acquire(fence, event.rf);
+            }
         }
     }
 
@@ -521,56 +546,6 @@ impl Graph {
         }
     }
 
-    /// Keeps the oldest `len` events and goes back to how they were when the next one was added.
-    pub fn cut(&mut self, len: usize) {
-        let Some(first) = self.events.get(len) else { return };
-        let (executed, changes) = (first.executed, first.changes);
-        self.may_be_open = true;
-        self.take_back(changes);
-        self.executed.truncate(executed as usize);
-        while self.events.len() > len {
-            let e = EventId::new(self.events.len() - 1);
-            let event = self.events[e.index()];
-            match event.kind {
-                Kind::Read => {
-                    let location = &mut self.locations[event.loc.index()];
-                    location.readers.pop();
-                    let popped = location.reads.pop();
-                    debug_assert_eq!(popped, Some(e), "reads are listed in the order in which they were added");
-                }
-                Kind::Write => self.unplace(&event),
-                Kind::Spawn => self.births[event.other().index()] = NONE,
-                _ => {}
-            }
-            let popped = self.threads[event.thread.index()].pop();
-            debug_assert_eq!(popped, Some(e), "the newest event is the last of its thread");
-            self.seq_cst -= usize::from(event.order == Order::SeqCst);
-            self.blocked -= usize::from(event.blocked);
-            self.events.pop();
-        }
-        self.clocks.truncate(len);
-    }
-
-    /// Goes back to how the newest event found the others.
-    pub fn back_to_newest(&mut self) {
-        self.may_be_open = true;
-        let newest = self.events[self.events.len() - 1];
-        self.take_back(newest.changes);
-        self.executed.truncate(newest.executed as usize);
-    }
-
-    fn take_back(&mut self, changes: u32) {
-        while self.changes.len() > changes as usize {
-            let Change { read, before } = self.changes.pop().expect("the list is longer than `changes`");
-            self.seq_cst -= usize::from(self.events[read.index()].order == Order::SeqCst);
-            self.seq_cst += usize::from(before.order == Order::SeqCst);
-            self.blocked -= usize::from(self.events[read.index()].blocked);
-            self.blocked += usize::from(before.blocked);
-            self.events[read.index()] = before;
-            self.refresh(read);
-        }
-    }
-
     /// Gives locations other numbers.
     pub fn rename_locations(&mut self, names: &[LocId]) {
         let mut locations = Vec::new();
@@ -614,10 +589,6 @@ impl Graph {
         self.births.fill(NONE);
         self.changes.clear();
         self.executed.clear();
-        for location in &mut self.locations {
-            location.co.clear();
-            location.reads.clear();
-            location.readers.clear();
-        }
+        self.locations.iter_mut().for_each(Location::clear);
     }
 }

@@ -99,8 +99,8 @@ mod tests {
         access(&mut graph, 1, Kind::Read, 1, INIT, 0);
         let w = access(&mut graph, 1, Kind::Write, 0, NONE, 3);
         let before = past(&graph, 1);
-        let (mut copy, mut names, mut waiting) = (Graph::default(), Vec::new(), Vec::new());
-        graph.restrict(&mut copy, (r, w), &mut names, &mut waiting);
+        let (mut copy, mut names, mut waiting) = (graph.clone(), Vec::new(), Vec::new());
+        copy.restrict((r, w), &mut names, &mut waiting);
         assert_eq!(copy.len(), 3);
         assert_eq!(past(&copy, 1), before);
         copy.set_rf(names[r.index()], names[w.index()]);

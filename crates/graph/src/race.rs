@@ -24,13 +24,16 @@ pub fn race_of(graph: &Graph, e: EventId) -> Option<EventId> {
 
 /// The thread with whose private writes to an object an access to it races. Objects know the step in which they were
 /// last written privately, from 1 (`runner.rs`).
+#[inline(always)]
 pub fn race_with_owner(graph: &Graph, e: EventId, addr: Addr, memory: &Memory) -> Option<ThreadId> {
     let id = memory.find(addr)?;
     let owner = memory.owner(id).filter(|&owner| owner != graph.event(e).thread)?;
     let step = memory.object(id).touched as usize;
-    if step == 0 {
-        return None;
-    }
+    if step == 0 { None } else { race_with_step(graph, e, owner, step) }
+}
+
+/// The same if the owner has written to the object in a step.
+fn race_with_step(graph: &Graph, e: EventId, owner: ThreadId, step: usize) -> Option<ThreadId> {
     let own = graph.executed.iter().take(step).rev().find(|&&x| graph.event(x).thread == owner);
     let seen = graph.clocks.get(crate::clocks::HB, e, owner);
     let done = own.map_or(0, |&x| graph.event(x).index);

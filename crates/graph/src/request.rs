@@ -67,19 +67,21 @@ pub fn is_condition(addr: Addr) -> bool {
 
 impl Request {
     /// The access that an Op is, if it is one.
-    #[inline(always)]
     pub fn of(thread: ThreadId, op: &Op) -> Option<Request> {
-        match *op {
-            Op::Access(access) => Some(Request { access, role: Role::Memory, part: None }),
-            Op::CondWait { .. } | Op::CondWake { .. } | Op::CondSignal { .. } | Op::CondBroadcast { .. } => {
-                Request::of_condition(thread, op)
-            }
-            _ => None,
+        match op {
+            Op::Access(access) => Some(Request::of_access(access)),
+            _ => Request::of_condition(thread, op),
         }
     }
 
-    /// The access that an operation on a condition variable is.
-    fn of_condition(thread: ThreadId, op: &Op) -> Option<Request> {
+    /// An access to memory.
+    #[inline]
+    pub fn of_access(access: &Access) -> Request {
+        Request { access: *access, role: Role::Memory, part: None }
+    }
+
+    /// The access that an operation on a condition variable is; none if the Op is something else.
+    pub fn of_condition(thread: ThreadId, op: &Op) -> Option<Request> {
         let waiting = 1u64 << (thread.index() % MAX_WAITING);
         let woken = waiting << MAX_WAITING;
         let or = AccessKind::Rmw { op: RmwOp::Or, operand: waiting, used: true };
@@ -171,7 +173,7 @@ impl Request {
     }
 
     /// Whether it writes if it finds `old`.
-    #[inline]
+    #[inline(always)]
     fn writes(&self, old: u64) -> bool {
         match self.role {
             Role::Memory => match self.access.kind {
@@ -187,11 +189,11 @@ impl Request {
     /// Whether the value that it reads does not satisfy its condition.
     #[inline]
     pub fn is_blocked(&self, value: u64) -> bool {
-        self.access.until.is_some_and(|until| !until.holds(value, self.access.size))
+        self.access.until.as_ref().is_some_and(|until| !until.holds(value, self.access.size))
     }
 
     /// What the value that it reads makes of it.
-    #[inline]
+    #[inline(always)]
     pub fn flags(&self, thread: ThreadId, value: u64) -> Flags {
         let blocked = self.is_blocked(value);
         let exclusive = self.writes(value);

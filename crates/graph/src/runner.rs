@@ -99,6 +99,7 @@ impl<M: Machine> Runner<M> {
         self.agreed = self.made.len();
     }
 
+    #[inline(always)]
     fn make(&mut self, graph: &Graph, e: EventId) -> Result<(), Stop> {
         let step = self.step(graph, e);
         self.made.push(step);
@@ -145,7 +146,7 @@ impl<M: Machine> Runner<M> {
     }
 
     /// The step of an event.
-    #[inline]
+    #[inline(always)]
     fn step(&self, graph: &Graph, e: EventId) -> Step {
         let event = graph.event(e);
         let outcome = match event.kind {
@@ -159,10 +160,15 @@ impl<M: Machine> Runner<M> {
         Step { thread: event.thread, kind: event.kind, outcome }
     }
 
+    #[inline]
     fn unmake(&mut self, to: usize) {
-        if self.made.len() <= to {
-            return;
+        if self.made.len() > to {
+            self.take_back(to);
         }
+    }
+
+    #[inline(never)]
+    fn take_back(&mut self, to: usize) {
         self.machine.undo_last(self.made.len() - to);
         self.made.truncate(to);
         while self.bounded.last().is_some_and(|&step| step >= to) {

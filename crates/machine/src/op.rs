@@ -60,7 +60,7 @@ impl Cond {
 
     /// Whether a value of `size` bytes satisfies the condition.
     #[inline]
-    pub fn holds(self, value: u64, size: u8) -> bool {
+    pub fn holds(&self, value: u64, size: u8) -> bool {
         let shift = 64 - 8 * u32::from(size.clamp(1, 8));
         let (a, b) = ((value & self.mask) << shift, self.operand << shift);
         match self.op {

@@ -116,9 +116,11 @@ impl<'a> Session<'a> {
     pub fn tick(&mut self, progress: impl FnOnce(&Exploration) -> Progress) -> Result<(), Over> {
         self.result.steps += 1;
         self.countdown -= 1;
-        if self.countdown > 0 {
-            return Ok(());
-        }
+        if self.countdown > 0 { Ok(()) } else { self.look(progress) }
+    }
+
+    #[cold]
+    fn look(&mut self, progress: impl FnOnce(&Exploration) -> Progress) -> Result<(), Over> {
         self.plan_next_look();
         let now = progress(&self.result);
         self.observer.progress(&now);
@@ -131,7 +133,6 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    #[cold]
     fn plan_next_look(&mut self) {
         let now = Instant::now();
         let took = now.duration_since(self.looked);

@@ -99,6 +99,10 @@ pub(crate) fn looks_for_loops(steps: &[Step], thread: ThreadId) -> bool {
 }
 
 fn finds_loop(steps: &[Step], thread: ThreadId) -> bool {
+    // Who has made few steps has done nothing often. Most have.
+    if steps.iter().filter(|step| step.thread == thread).count() < OFTEN as usize {
+        return false;
+    }
     let quiet = most_often(steps, thread).filter(|now| now.rounds >= OFTEN);
     let Some(now) = quiet.or_else(|| repeats(steps, thread)) else { return false };
     runtime::shared(|shared| {
@@ -142,8 +146,10 @@ fn most_often(steps: &[Step], thread: ThreadId) -> Option<Longest> {
 ///
 /// If it takes locks, it is looked at what it does while it holds as few of them as possible: who is cut off keeps them.
 fn repeats(steps: &[Step], thread: ThreadId) -> Option<Longest> {
-    let own = steps.iter().rev().filter(|step| step.thread == thread);
-    let own: Vec<&Step> = own.take(LONGEST * OFTEN as usize).collect();
+    let most = LONGEST * OFTEN as usize;
+    // It does not grow: that takes longer than all else here.
+    let mut own: Vec<&Step> = Vec::with_capacity(steps.len().min(most));
+    own.extend(steps.iter().rev().filter(|step| step.thread == thread).take(most));
     let is_same = |one: &Step, other: &Step| {
         let is_there = match (one.at, other.at) {
             (Some(one), Some(other)) => std::ptr::eq(one, other),

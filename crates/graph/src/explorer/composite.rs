@@ -163,6 +163,7 @@ fn insert(set: &mut Vec<LocId>, loc: LocId) {
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// `next_P`: an attempt that has begun is finished first.
+    #[inline]
     pub(super) fn next(&mut self) -> Next {
         if !self.composites.is_empty()
             && let Some(next) = self.finish_attempt()
@@ -171,11 +172,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         match self.next_thread() {
             Some(thread) => Next::Thread(thread),
+            None if self.composites.is_empty() => Next::Nobody,
             None => self.last_turn().map_or(Next::Nobody, Next::Thread),
         }
     }
 
     /// Goes on with an attempt that is not over, and looks at what has become of those that are.
+    #[inline(never)]
     pub(super) fn finish_attempt(&self) -> Option<Next> {
         let (graph, machine) = (self.graph(), &self.runner.machine);
         for thread in (0..graph.thread_limit()).map(ThreadId::new) {
@@ -212,6 +215,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// An attempt does not fail or get on, but may sleep on the way. To put it off as a whole would leave more blocked than
     /// it spares: all starts again without that.
+    #[cold]
     pub(super) fn refuse(&mut self, turn: EventId) {
         let graph = &self.frames.top.graph;
         let Event { thread, index, .. } = *graph.event(turn);
@@ -271,6 +275,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Whether a thread waits for its turn, and nothing that it looks at has been written.
+    #[inline(never)]
     pub(super) fn waits_for_news(&self, thread: ThreadId) -> bool {
         let Some(turn) = self.waiting_turn(thread) else { return false };
         let graph = self.graph();
@@ -280,10 +285,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Whether a thread is about to begin a composite await.
+    #[inline]
     pub(super) fn is_at_turn(&self, thread: ThreadId) -> bool {
-        if self.composites.is_empty() {
-            return false;
-        }
+        !self.composites.is_empty() && self.has_turn(thread)
+    }
+
+    fn has_turn(&self, thread: ThreadId) -> bool {
         if self.waiting_turn(thread).is_some() {
             return true;
         }
@@ -305,6 +312,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// A thread takes its turn: what it can read is explored first, and whether it waits after that.
+    #[inline(never)]
     pub(super) fn take_turn(&mut self, thread: ThreadId) {
         let before = self.waiting_turn(thread);
         let mut path = Vec::new();
@@ -379,6 +387,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Nobody can do anything but threads that wait for their turn. One that would fail does so; others are left.
+    #[inline(never)]
     fn last_turn(&mut self) -> Option<ThreadId> {
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
             if self.waiting_turn(thread).is_some() && !self.would_get_on(thread, None, &mut Vec::new()).0 {
@@ -392,6 +401,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Notes that an attempt looks at a location; the oldest place in coherence order that it may read from.
+    #[inline(never)]
     pub(super) fn read_in_turn(&mut self, read: EventId, turn: EventId) -> u32 {
         let (loc, Event { turn, value: number, .. }) = (self.graph().event(read).loc, *self.graph().event(turn));
         if turn == Turn::Last {
@@ -403,10 +413,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes that somebody writes, for attempts that this does not depend on; or that somebody would write, if a rival had
     /// not taken what it exchanges, for attempts that the rival depends on.
+    #[inline]
     pub(super) fn note_news(&mut self, e: EventId, rival: Option<EventId>) {
-        if self.composites.turns.is_empty() {
-            return;
+        if !self.composites.turns.is_empty() {
+            self.note_news_of(e, rival);
         }
+    }
+
+    fn note_news_of(&mut self, e: EventId, rival: Option<EventId>) {
         let thread = self.graph().event(e).thread;
         if self.open_turn(thread).is_some_and(|turn| !self.has_read_news(thread, turn)) {
             return;
@@ -443,7 +457,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn set_aside(&mut self, e: EventId, turn: Turn, open: Open) -> Go {
         self.cut_behind(e);
         debug_assert_eq!(self.graph().event(e).value, self.composites.turns.len() as u64, "turns are a stack");
-        let path = open.path.iter().filter_map(|addr| self.locations.get(addr).copied()).collect();
+        let path = open.path.iter().filter_map(|addr| self.locations.get(*addr)).collect();
         let frames = &self.frames;
         let graphs = || frames.iter().flat_map(|frame| frame.graph.ids().map(|e| frame.graph.event(e)));
         let in_use = || graphs().filter(|event| event.kind == Kind::Turn).map(|event| event.co).collect();

@@ -314,7 +314,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
     /// What is known of locations that have not been cut.
     pub(crate) fn known_habits(&self) -> impl Iterator<Item = (Place, Habits)> {
         let all = self.runner.places.iter().zip(&self.habits).enumerate();
-        let is_there = |place: &Place, n: usize| self.locations.get(&place.0).is_some_and(|loc| loc.index() == n);
+        let is_there = |place: &Place, n: usize| self.locations.get(place.0).is_some_and(|loc| loc.index() == n);
         all.filter(move |&(n, (place, _))| is_there(place, n)).map(|(_, (&place, &habits))| (place, habits))
     }
 }

@@ -45,13 +45,23 @@ pub(super) enum Located {
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The location that an access is to, or the next one if it is to several.
+    #[inline]
     pub(super) fn locate(&mut self, thread: ThreadId, request: &Request) -> Result<Located, Stop> {
         let access = &request.access;
-        let found = self.locations.get(&access.addr).copied();
-        if let Some(loc) = found.filter(|&loc| self.runner.place(loc).1 == access.size) {
-            self.habits[loc.index()].whole |= !request.can_be_cut();
-            return Ok(Located::Whole(loc));
+        let found = self.locations.get(access.addr);
+        match found.filter(|&loc| self.runner.place(loc).1 == access.size) {
+            Some(loc) => {
+                self.habits[loc.index()].whole |= !request.can_be_cut();
+                Ok(Located::Whole(loc))
+            }
+            None => self.locate_granules(thread, request),
         }
+    }
+
+    /// The same if there is no location yet with just these bytes.
+    #[inline(never)]
+    fn locate_granules(&mut self, thread: ThreadId, request: &Request) -> Result<Located, Stop> {
+        let access = &request.access;
         if self.overlapping((access.addr, access.size)).is_empty() {
             let loc = self.new_location((access.addr, access.size));
             self.habits[loc.index()].whole |= !request.can_be_cut();
@@ -89,7 +99,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return SmallVec::new();
         }
         let near = (addr.0.saturating_sub(7)..addr.0 + u64::from(size)).map(Addr);
-        let locations = near.filter_map(|at| self.locations.get(&at).copied());
+        let locations = near.filter_map(|at| self.locations.get(at));
         locations.filter(|&loc| end(self.runner.place(loc)) > addr.0).collect()
     }
 
@@ -115,7 +125,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         for loc in crossed {
             let (at, size) = self.runner.place(loc);
-            self.locations.remove(&at);
+            self.locations.remove(at);
             let borders = [at.0, place.0.0.max(at.0), end(place).min(end((at, size))), end((at, size))];
             for ends in borders.windows(2).filter(|ends| ends[0] < ends[1]) {
                 self.new_location((Addr(ends[0]), (ends[1] - ends[0]) as u8));
@@ -141,7 +151,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut at = access.addr.0;
         let end_of_access = end((access.addr, access.size));
         std::iter::from_fn(move || {
-            let loc = *self.locations.get(&Addr(at)).filter(|_| at < end_of_access)?;
+            let loc = self.locations.get(Addr(at)).filter(|_| at < end_of_access)?;
             at = end(self.runner.place(loc));
             Some(loc)
         })

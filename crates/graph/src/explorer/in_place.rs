@@ -63,11 +63,13 @@ pub(crate) struct Treatment {
 
 impl Habits {
     /// Whether reads may be read again in place: only if writes are ordered.
+    #[inline]
     fn in_place(self) -> bool {
         !(self.unordered && (self.awaited || self.speculative)) && !self.contended
     }
 
     /// Whether stores are treated as exchanges: only if that makes reads be read again in place that otherwise could not.
+    #[inline]
     pub fn stores_as_exchanges(self) -> bool {
         (self.awaited || self.speculative) && self.racing && !self.unordered && !self.contended
     }
@@ -109,11 +111,13 @@ impl Habits {
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether reads of a location are read again in place.
+    #[inline]
     pub(super) fn in_place(&self, loc: LocId) -> bool {
         self.options.reductions.in_place && self.habits[loc.index()].in_place()
     }
 
     /// Notes what the program does with a location. What was explored in the belief that it does not counts no longer.
+    #[inline(never)]
     pub(super) fn note(&mut self, loc: LocId, change: impl FnOnce(&mut Habits)) {
         let habits = self.habits[loc.index()];
         change(&mut self.habits[loc.index()]);
@@ -185,6 +189,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether a thread is about to make a read-modify-write whose condition does not hold for the coherence-last
     /// value. It waits outside the graph until something is written, and comes in last of all if nothing is: two such
     /// reads in a graph could not both be read again in place when they are let go.
+    #[inline]
     pub(super) fn is_parked(&mut self, thread: ThreadId) -> bool {
         if !self.options.reductions.in_place {
             return false;
@@ -195,9 +200,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if !Request::is_exchange_that_waits(op) && !starts_again() {
             return false;
         }
-        let Some(mut request) = Request::of(thread, op) else { return false };
+        match op {
+            Op::Access(access) => self.is_parked_with(thread, Request::of_access(access)),
+            _ => Request::of_condition(thread, op).is_some_and(|request| self.is_parked_with(thread, request)),
+        }
+    }
+
+    /// The same of what a thread asks for.
+    fn is_parked_with(&mut self, thread: ThreadId, mut request: Request) -> bool {
         self.make_composite(thread, &mut request);
-        let loc = self.locations.get(&request.access.addr).copied();
+        let loc = self.locations.get(request.access.addr);
         if loc.is_some_and(|loc| !self.in_place(loc)) {
             return false;
         }
@@ -212,10 +224,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// The coherence-last value of what a thread asks for, and the write that it is from; none if to read it is an error.
     pub(super) fn newest_value(&self, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
-        self.newest_value_at(self.locations.get(&request.access.addr).copied(), thread, request)
+        self.newest_value_at(self.locations.get(request.access.addr), thread, request)
     }
 
     /// The same for a location that is known.
+    #[inline]
     fn newest_value_at(&self, loc: Option<LocId>, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
         let (graph, access) = (self.graph(), &request.access);
         match loc.filter(|&loc| graph.knows(loc)) {
@@ -233,6 +246,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// In-place revisits (line 22): reads that wait read from the new write, but one of them from an older write if that
     /// was chosen (`older_value.rs`).
+    #[inline(never)]
     pub(super) fn read_again(
         &mut self,
         write: EventId,
@@ -240,9 +254,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         chosen: Option<(EventId, EventId)>,
     ) -> Result<Go, Over> {
         let graph = self.graph();
-        if graph.blocked_reads() == 0 {
-            return Ok(Go::On);
-        }
         let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
         let reads = &graph.location(loc).reads;
         if graph.event(write).co < graph.newest(loc) || !reads.iter().any(blocked) {

@@ -43,6 +43,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// The program does something that this engine cannot run.
+    #[cold]
     pub(super) fn unsupported(&mut self, thread: ThreadId, what: &str) -> Result<Go, Over> {
         let feature =
             format!("{what} under the graph engine (`--engine trace` can run it, under sequential consistency)");
@@ -52,6 +53,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// The thread's Op is a violation: it does not go on.
+    #[cold]
     pub(super) fn halt(&mut self, thread: ThreadId, stop: Stop) -> Result<Go, Over> {
         let graph = &mut self.frame().graph;
         let halt = graph.draft(thread, Kind::Halt);

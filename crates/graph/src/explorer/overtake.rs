@@ -17,6 +17,7 @@ use crate::request::Request;
 use selvedge_ir::Order;
 use selvedge_machine::Machine;
 use selvedge_machine::session::Over;
+use std::ops::ControlFlow;
 
 /// What follows if a read reads from a write.
 pub(super) enum Follows {
@@ -30,6 +31,7 @@ pub(super) enum Follows {
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes that a read may read from an older write, if something can follow.
+    #[inline(never)]
     pub(super) fn plan_source(&mut self, read: EventId, request: &Request, write: EventId) {
         let follows = self.follows(read, request, write);
         if matches!(follows, Follows::Nothing) || self.would_lead_nowhere(read, write) {
@@ -63,7 +65,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let counts = graph.porf_if(read, write);
         let mut found = false;
         let how = (self.in_place(loc), self.composites.footprints());
-        backward::revisits_after(graph, (read, &counts), Some(limit), how, |_| found = true);
+        backward::revisits_after(graph, (read, &counts), Some(limit), how, |_| {
+            found = true;
+            ControlFlow::Break(())
+        });
         if !is_simple {
             self.note_news(read, Some(rival));
         }

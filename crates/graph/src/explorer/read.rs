@@ -1,7 +1,7 @@
 //! Reads: every write that a read may read from (line 15).
 
 use super::granules::Located;
-use super::{Explorer, Go, Todo};
+use super::{Explorer, Go, Habits, Todo};
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::models::Model;
 use crate::request::{Flags, Request};
@@ -17,28 +17,29 @@ const REMEMBERED: usize = 1 << 16;
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an access, or the write of one whose read has been added (lines 11 to 24).
     pub(super) fn access(&mut self, thread: ThreadId, request: &Request) -> Result<Go, Over> {
-        if let Some(last) = self.graph().last(thread)
+        if self.graph().may_be_open
+            && let Some(last) = self.graph().last(thread)
             && self.graph().awaits_write(last)
         {
             return self.write(thread, request, self.graph().event(last).loc, Some(last));
         }
         if let Err(fault) = self.check(thread, request) {
-            let stop = self.runner.machine.fault(thread, &request.access, fault);
-            return self.halt(thread, stop);
+            return self.fault(thread, request, fault);
         }
         if request.is_condition() && thread.index() >= request::MAX_WAITING {
             return self.unsupported(thread, "condition variables and more than 32 threads");
         }
-        let part;
-        let (loc, request) = match self.locate(thread, request) {
-            Ok(Located::Whole(loc)) => (loc, request),
-            Ok(Located::Part(loc, narrowed)) => {
-                part = narrowed;
-                (loc, &part)
-            }
-            Ok(Located::Cut) => return Ok(Go::Back),
-            Err(stop) => return self.stopped(stop).map(|()| Go::Back),
-        };
+        match self.locate(thread, request) {
+            Ok(Located::Whole(loc)) => self.access_at(thread, request, loc),
+            Ok(Located::Part(loc, part)) => self.access_at(thread, &part, loc),
+            Ok(Located::Cut) => Ok(Go::Back),
+            Err(stop) => self.stopped(stop).map(|()| Go::Back),
+        }
+    }
+
+    /// Adds an access to a location, or the first event of it.
+    #[inline(never)]
+    fn access_at(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let access = &request.access;
         let memory = self.runner.machine.memory();
         let graph = &mut self.frames.top.graph;
@@ -76,7 +77,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
     }
 
+    /// An access cannot be performed.
+    #[cold]
+    fn fault(&mut self, thread: ThreadId, request: &Request, fault: Fault) -> Result<Go, Over> {
+        let stop = self.runner.machine.fault(thread, &request.access, fault);
+        self.halt(thread, stop)
+    }
+
     /// Whether an access can be performed at all.
+    #[inline]
     fn check(&self, thread: ThreadId, request: &Request) -> Result<(), Fault> {
         let access = &request.access;
         if request.is_condition() {
@@ -152,6 +161,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// Notes what else a speculative read may do that could read from a write. Whether another one has read from that, so that
     /// this is all.
+    #[inline(never)]
     fn plan_rivalry(&mut self, e: EventId, request: &Request, write: EventId) -> bool {
         let rival = self.rival(e, &request.access, write);
         for older in self.older_writes(e, &request.access, write) {
@@ -185,17 +195,22 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// What the value that a read has got makes of it.
+    #[inline]
     pub(super) fn value_has_changed(&mut self, read: EventId, request: &Request) -> Flags {
-        let Event { loc, thread, value, rf, .. } = *self.graph().event(read);
+        let Event { loc, thread, value, rf, pred, .. } = *self.graph().event(read);
         let access = &request.access;
+        let is_error = self.is_error(loc, rf, request);
         let speculative = access.speculative.is_some()
             && self.speculates(loc)
-            && !self.is_error(loc, rf, request)
+            && !is_error
             && self.is_speculative(thread, access, value);
-        let flags = self.flags_of(read, request, (rf, value));
+        let flags = match is_error {
+            true => request.flags_of_error(),
+            false => self.flags_after(thread, request, pred, (rf, value)),
+        };
         let graph = &mut self.frame().graph;
-        graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         graph.set_speculative(read, speculative);
+        graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         flags
     }
 
@@ -305,8 +320,27 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Looks for a data race of an access.
+    #[inline]
     pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
-        self.check_kept_back(e);
+        let graph = &self.frames.top.graph;
+        let event = graph.event(e);
+        let Habits { plain, parts, kept_back, .. } = self.habits[event.loc.index()];
+        // Most accesses are atomic, and to locations that only such are made to.
+        let is_atomic = !plain && event.order.is_atomic() && !parts && event.part.is_none();
+        if is_atomic && !kept_back && self.options.limits.data_races {
+            let addr = self.runner.place(event.loc).0;
+            if race::race_with_owner(graph, e, addr, self.runner.machine.memory()).is_none() {
+                return Ok(());
+            }
+        }
+        self.find_race(e)
+    }
+
+    #[inline(never)]
+    fn find_race(&mut self, e: EventId) -> Result<(), Over> {
+        if self.habits[self.graph().event(e).loc.index()].kept_back {
+            self.check_kept_back(e);
+        }
         let graph = &self.frames.top.graph;
         let event = graph.event(e);
         let habits = &mut self.habits[event.loc.index()];

@@ -59,15 +59,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// A thread with a speculative read that it has not confirmed yet: it comes first. If it cannot go on, or does
     /// something else than read, its speculative reads are none.
+    #[inline]
     pub(super) fn speculating(&mut self) -> Option<ThreadId> {
         debug_assert_eq!(
             self.speculation,
             self.habits.iter().any(|habits| habits.speculative && habits.speculates()),
             "it is looked at whenever something becomes known"
         );
-        if !self.speculation {
-            return None;
-        }
+        if self.speculation { self.open_speculations() } else { None }
+    }
+
+    #[inline(never)]
+    fn open_speculations(&mut self) -> Option<ThreadId> {
         for thread in (0..self.graph().thread_limit()).map(ThreadId::new) {
             let Some(e) = self.open_speculation(thread) else { continue };
             let event = *self.graph().event(e);
@@ -107,12 +110,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// An access to a location: if another thread has stored there what it keeps back until it has confirmed a speculative
     /// read, the access must come after the confirmation.
+    #[inline(never)]
     pub(super) fn check_kept_back(&mut self, e: EventId) {
         let graph = self.graph();
         let Event { loc, thread, .. } = *graph.event(e);
-        if !self.habits[loc.index()].kept_back {
-            return;
-        }
         let seen = graph.location(loc).co.iter().copied().filter(|&w| graph.event(w).thread != thread);
         let seen = seen.filter_map(|w| self.kept_back_by(w));
         let seen: SmallVec<[(EventId, Option<EventId>); 4]> = seen.collect();
@@ -136,10 +137,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// What a confirmation must read from to succeed (line 12).
+    #[inline]
     pub(super) fn confirmed_source(&mut self, thread: ThreadId, access: &Access, loc: LocId) -> Option<EventId> {
-        if !access.confirms || !self.speculates(loc) {
-            return None;
-        }
+        if access.confirms && self.speculates(loc) { self.open_source(thread, access, loc) } else { None }
+    }
+
+    #[inline(never)]
+    fn open_source(&mut self, thread: ThreadId, access: &Access, loc: LocId) -> Option<EventId> {
         let open = self.open_speculation(thread)?;
         let event = *self.graph().event(open);
         if event.loc != loc {

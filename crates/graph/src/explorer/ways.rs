@@ -326,8 +326,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             let event = graph.event(last);
             (event.kind == Kind::Turn && event.turn == Turn::Later && self.waits_for_news(thread)).then_some(last)
         };
-        let threads = if self.composites.is_empty() { 0 } else { graph.thread_limit() };
-        let turns = (0..threads).map(ThreadId::new).filter_map(put_off);
+        let turns = (0..graph.thread_limit()).map(ThreadId::new).filter_map(put_off);
         turns.filter_map(|turn| Some((turn, self.composites.put_off.get(graph.event(turn).co)?)))
     }
 
@@ -339,8 +338,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// The same if a read, the newest event, reads from another write.
+    #[inline]
     pub(super) fn would_lead_nowhere(&mut self, read: EventId, write: EventId) -> bool {
-        if self.put_off_in_hope().next().is_none() {
+        if self.composites.is_empty() || self.put_off_in_hope().next().is_none() {
             return false;
         }
         self.frame().graph.set_rf(read, write);
@@ -348,7 +348,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Whether nothing that is waited for can come any more: what contradicts all ways stays as it is.
+    #[inline]
     pub(super) fn leads_nowhere(&self) -> bool {
+        !self.composites.is_empty() && self.contradicts_hope()
+    }
+
+    fn contradicts_hope(&self) -> bool {
         let graph = self.graph();
         self.put_off_in_hope().any(|(turn, hope)| {
             let reads = self.reads_since(turn, &hope);
@@ -380,10 +385,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Whether the next read of a thread should wait for something to read from.
+    #[inline]
     pub(super) fn comes_too_early(&self, thread: ThreadId) -> bool {
-        if self.composites.is_empty() {
-            return false;
-        }
+        !self.composites.is_empty() && self.should_wait(thread)
+    }
+
+    fn should_wait(&self, thread: ThreadId) -> bool {
         let graph = self.graph();
         self.put_off_in_hope().any(|(turn, hope)| {
             let since = graph.ids().skip(turn.index() + 1).filter(|&x| graph.event(x).is_read());

@@ -84,7 +84,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 break;
             }
             let same = match Request::of(thread, machine.pending(thread)) {
-                Some(request) => request.reads() && self.locations.get(&request.access.addr) == Some(&loc),
+                Some(request) => request.reads() && self.locations.get(request.access.addr) == Some(loc),
                 None => matches!(machine.pending(thread), Op::Fence { .. }),
             };
             if !same || self.runner.machine.resume(thread, outcome).is_err() {

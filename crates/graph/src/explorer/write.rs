@@ -28,10 +28,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let draft = graph.draft(thread, Kind::Write);
         let locked = exclusive && request.reads();
         let e = graph.add(Event { loc, value, exclusive, locked, order, role, part: request.part, ..draft });
-        let rival = source.and_then(|source| graph.successor_rmw(loc, source));
+        // A read-modify-write of the coherence-last value comes after that, and stands where it is.
+        let is_settled = source == Some(newest);
+        let rival = source.filter(|_| !is_settled).and_then(|source| graph.successor_rmw(loc, source));
         // Two read-modify-writes of one value: only a revisit of the other one makes sense.
-        let limit = rival.filter(|&rival| rival != e).map(|rival| graph.event(rival).pred);
-        if limit.is_none() {
+        let limit = rival.map(|rival| graph.event(rival).pred);
+        if limit.is_none() && !is_settled {
             let unordered = newest > 0 && !graph.porf(graph.location(loc).write_at(newest), e);
             let lowest = if source.is_none() { self.lower_bound(e) } else { newest };
             // What a relaxed write comes from may still be behind it in coherence order.
@@ -41,18 +43,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                     return Ok(Go::Back);
                 }
             }
-            let is_known = self.habits[loc.index()].foreign;
-            if !is_known && read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
-                self.note(loc, |habits| habits.foreign = true);
-            }
             match source {
                 Some(source) => self.frame().graph.place(e, source + 1),
                 None => self.plan_places(e, lowest, newest),
             }
         }
+        let is_known = limit.is_some() || self.habits[loc.index()].foreign;
+        if !is_known && read.is_some_and(|read| !backward::is_confirmation(self.graph(), read)) {
+            self.note(loc, |habits| habits.foreign = true);
+        }
         let others = (1..request.alternatives(old)).map(|choice| Todo::Choice { event: e, choice });
         self.frame().todo.extend(others);
-        self.note_news(e, rival.filter(|&rival| rival != e));
+        self.note_news(e, rival);
         self.plan_revisits(e, limit);
         if limit.is_some() { Ok(Go::Back) } else { self.written(e, None) }
     }
@@ -103,7 +105,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             graph.executed.push(e);
         }
         let loc = graph.event(e).loc;
-        if self.in_place(loc) { self.read_again(e, loc, chosen) } else { Ok(Go::On) }
+        // Only reads that wait are read again.
+        if graph.blocked_reads() > 0 && self.in_place(loc) { self.read_again(e, loc, chosen) } else { Ok(Go::On) }
     }
 
     /// A write stands elsewhere in coherence order, in a graph that was just made by a revisit or in an older one.
@@ -137,22 +140,28 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.has_read(read, &request)
     }
 
-    /// Makes a graph of what a revisit of a read by another event keeps, with the names that both have there.
+    /// Makes a graph of what a revisit of a read by another event keeps, with the names that both have there. If nothing else
+    /// is left to explore of the present graph, it becomes that one.
     pub(super) fn make_frame(&mut self, read: EventId, by: EventId) -> Result<(EventId, EventId), Over> {
-        let mut new = self.spare.pop().unwrap_or_default();
-        new.todo.clear();
-        let graph = &self.frames.top.graph;
-        new.common = graph.restrict(&mut new.graph, (read, by), &mut self.names, &mut self.waiting);
+        let is_done = self.frames.top.todo.is_empty();
+        if !is_done {
+            let mut new = self.spare.pop().unwrap_or_default();
+            new.todo.clear();
+            new.graph.copy_from(&self.frames.top.graph);
+            self.frames.push(new);
+        }
+        let frame = &mut self.frames.top;
+        let common = frame.graph.restrict((read, by), &mut self.names, &mut self.waiting);
+        frame.common = if is_done { common.min(frame.common) } else { common };
         let (read, by) = (self.names[read.index()], self.names[by.index()]);
         // Composite awaits that the other event depends on are settled.
-        for e in (read.index() + 1..new.graph.len()).map(EventId::new) {
-            let event = *new.graph.event(e);
+        for e in (read.index() + 1..frame.graph.len()).map(EventId::new) {
+            let event = *frame.graph.event(e);
             if event.kind == Kind::Turn && event.turn == Turn::Now {
-                new.graph.set_turn(e, Turn::Past, (event.value, 0));
+                frame.graph.set_turn(e, Turn::Past, (event.value, 0));
             }
         }
-        self.runner.switch_to_part(&new.graph, new.common);
-        self.frames.push(new);
+        self.runner.switch_to_part(&frame.graph, common);
         self.catch_up()?;
         for n in 0..self.waiting.len() {
             let waiting = self.waiting[n];

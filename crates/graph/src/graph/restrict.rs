@@ -1,7 +1,8 @@
-//! The part of a graph that a backward revisit keeps, as a graph of its own (Algorithm 2, line 5).
+//! The part of a graph that a backward revisit keeps (Algorithm 2, line 5).
 //!
-//! A revisit is made for nearly every execution, so what is copied is copied at once where it can be: the events up to the
-//! read keep their numbers and clocks.
+//! A revisit is made for nearly every execution. What it keeps is most of the graph, and the events up to the read keep their
+//! numbers, clocks and places in lists: so the graph becomes that part in place, and what is left to do is what comes after the
+//! read. If the whole graph is still needed, it is copied before, list by list.
 
 use super::{Graph, Location};
 use crate::clocks::PORF;
@@ -9,94 +10,40 @@ use crate::event::{BOTTOM, Event, EventId, INIT, Kind, NONE};
 use selvedge_ir::{EntityRef, Order};
 
 impl Graph {
-    /// Makes `into` the part of this graph that a revisit of `read` by `write` keeps, in the same order: what was added
-    /// before `read`, and what comes before `write` in program order and reads-from. The part is closed under
+    /// Makes this graph the part of it that a revisit of `read` by `write`, the newest event, keeps, in the same order: what was
+    /// added before `read`, and what comes before `write` in program order and reads-from. The part is closed under
     /// program order and reads-from, except for the source of `read`, which is set by the caller, and the sources of
     /// reads that were read again in place. These go back to waiting: they read from the coherence-last write that is
     /// left, and `waiting` becomes the list of them. `read` and `write` are left out of the list of executed events.
-    /// `names` becomes the numbers that the events have in the copy. Returns how many of the first executed events are the
-    /// same in both.
+    /// `names` becomes the numbers that the events have in the part. Returns how many of the first executed events are the
+    /// same as before.
     pub fn restrict(
-        &self,
-        into: &mut Graph,
+        &mut self,
         (read, write): (EventId, EventId),
         names: &mut Vec<EventId>,
         waiting: &mut Vec<EventId>,
     ) -> usize {
-        into.clear();
-        (into.without_past, into.may_be_open) = (self.without_past, true);
-        into.widen(self.threads.len());
-        if into.locations.len() < self.locations.len() {
-            into.locations.resize_with(self.locations.len(), Location::default);
-        }
+        debug_assert_eq!(write.index() + 1, self.events.len(), "what comes after the write has been cut off");
         let first = read.index() + 1;
         self.name_kept(first, write, names);
-        self.copy_lists(into, first, names);
-        into.events.extend_from_slice(&self.events[..first]);
-        into.clocks.copy_first(&self.clocks, first);
-        (into.seq_cst, into.blocked) = (self.seq_cst, self.blocked);
-        // The first events keep their names. A read that was revisited reads from a write that was added later.
-        let is_renamed = |e: EventId| e.index() >= first && e.is_event();
-        let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
-        for (n, event) in self.events.iter().enumerate().skip(first) {
-            if names[n] == NONE {
-                into.seq_cst -= usize::from(event.order == Order::SeqCst);
-                into.blocked -= usize::from(event.blocked);
-                continue;
-            }
-            into.clocks.copy(&self.clocks, EventId::new(n));
-            let (pred, open) = (renamed(event.pred), renamed(event.open));
-            // Nothing is cut off any more of what is older than `write`.
-            into.events.push(Event { pred, open, executed: 0, changes: 0, ..*event });
-        }
-        waiting.clear();
-        for (n, event) in into.events.iter_mut().enumerate() {
-            let sources = [event.rf, event.base, event.primary];
-            if event.kind != Kind::Read || !sources.into_iter().any(is_renamed) {
-                continue;
-            }
-            event.base = renamed(event.base);
-            let is_settled = event.primary.is_event();
-            event.primary = renamed(event.primary);
-            debug_assert_eq!(is_settled, event.primary.is_event(), "what a confirmation must read from stays");
-            let source = renamed(event.rf);
-            if source == NONE && n + 1 != first {
-                debug_assert!(event.base != NONE, "only reads that were read again in place lose their source");
-                into.blocked += usize::from(!event.blocked);
-                event.blocked = true;
-                waiting.push(EventId::new(n));
-            }
-            event.rf = source;
-        }
-        for (location, whole) in into.locations.iter().zip(&self.locations) {
-            // If nothing was left out, all writes are where they were.
-            if location.co.len() < whole.co.len() {
-                for (w, n) in location.co.iter().zip(1..) {
-                    into.events[w.index()].co = n;
-                }
-            }
-        }
-        let keeps = |e: EventId, name: EventId| {
-            e != read && e != write && name != NONE && (waiting.is_empty() || !waiting.contains(&name))
-        };
-        let left_out = self.executed.iter().position(|&e| !keeps(e, names[e.index()]));
-        let common = left_out.unwrap_or(self.executed.len());
-        let (same, others) = self.executed.split_at(common);
-        into.executed.extend(same.iter().map(|e| names[e.index()]));
-        into.executed.extend(others.iter().filter(|&&e| keeps(e, names[e.index()])).map(|e| names[e.index()]));
+        self.drop_others(first, names);
+        self.rename_lists(first, names);
+        self.rename_sources(first, names, waiting);
+        let common = self.drop_executed((read, write), names, waiting);
         for &r in waiting.iter() {
-            let location = &into.locations[into.events[r.index()].loc.index()];
+            let location = &self.locations[self.events[r.index()].loc.index()];
             // The write that revisits comes later.
             let last = location.co.iter().rev().copied().find(|&w| w != names[write.index()]);
-            let base = into.events[r.index()].base;
-            let speculative = base.is_event() && into.events[base.index()].is_read();
-            into.change_rf(r, if speculative { BOTTOM } else { last.unwrap_or(INIT) });
+            let base = self.events[r.index()].base;
+            let speculative = base.is_event() && self.events[base.index()].is_read();
+            self.change_rf(r, if speculative { BOTTOM } else { last.unwrap_or(INIT) });
         }
-        into.events[names[write.index()].index()].executed = into.executed.len() as u32;
+        self.events[names[write.index()].index()].executed = self.executed.len() as u32;
+        self.may_be_open = true;
         common
     }
 
-    /// Gives the events that a revisit by `write` keeps the numbers that they have in the copy: the first `count`, and what
+    /// Gives the events that a revisit by `write` keeps the numbers that they have in the part: the first `count`, and what
     /// comes before `write`.
     fn name_kept(&self, count: usize, write: EventId, names: &mut Vec<EventId>) {
         names.clear();
@@ -112,40 +59,159 @@ impl Graph {
         }));
     }
 
-    /// Gives a copy, whose lists are empty, the lists of those events that are in it. They are in the same order.
-    fn copy_lists(&self, into: &mut Graph, first: usize, names: &[EventId]) {
-        for (mine, theirs) in into.threads.iter_mut().zip(&self.threads) {
-            // What comes before an event in its thread stays with it.
-            let rest = copy_first(mine, theirs, first);
-            mine.extend(rest.iter().map(|e| names[e.index()]).take_while(|&name| name != NONE));
-        }
-        for (mine, &theirs) in into.births.iter_mut().zip(&self.births) {
-            *mine = if theirs.is_event() { names[theirs.index()] } else { NONE };
-        }
-        for (mine, theirs) in into.locations.iter_mut().zip(&self.locations) {
-            (mine.init, mine.uninitialised) = (theirs.init, theirs.uninitialised);
-            if theirs.is_unused() {
+    /// Keeps the events that have names, with their clocks. Nothing is cut off any more of what is older than the write that
+    /// revisits.
+    fn drop_others(&mut self, first: usize, names: &[EventId]) {
+        let is_renamed = |e: EventId| is_among(e, first);
+        let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
+        for (n, &name) in names.iter().enumerate().skip(first) {
+            let event = &self.events[n];
+            if name == NONE {
+                self.seq_cst -= usize::from(event.order == Order::SeqCst);
+                self.blocked -= usize::from(event.blocked);
                 continue;
             }
-            let rest = copy_first(&mut mine.reads, &theirs.reads, first);
-            let (readers, others) = theirs.readers.split_at(theirs.readers.len() - rest.len());
-            mine.readers.extend_from_slice(readers);
-            for (r, &reader) in rest.iter().zip(others) {
-                let name = names[r.index()];
+            let (pred, open, fence) = (renamed(event.pred), renamed(event.open), renamed(event.fence));
+            self.events[name.index()] = Event { pred, open, fence, executed: 0, changes: 0, ..*event };
+            self.clocks.rename(EventId::new(n), name);
+        }
+        // The write is the newest event.
+        let kept = names[names.len() - 1].index() + 1;
+        self.events.truncate(kept);
+        self.clocks.truncate(kept);
+        self.changes.clear();
+    }
+
+    /// The lists of those events that have names. They are in the same order.
+    fn rename_lists(&mut self, first: usize, names: &[EventId]) {
+        for list in &mut self.threads {
+            // What comes before an event in its thread stays with it.
+            keep_named(list, newer(list, first), names);
+        }
+        for birth in &mut self.births {
+            if is_among(*birth, first) {
+                *birth = names[birth.index()];
+            }
+        }
+        for location in self.locations.iter_mut().filter(|location| !location.is_unused()) {
+            let from = newer(&location.reads, first);
+            let mut next = from;
+            for n in from..location.reads.len() {
+                let name = names[location.reads[n].index()];
                 if name != NONE {
-                    mine.reads.push(name);
-                    mine.readers.push(reader);
+                    (location.reads[next], location.readers[next]) = (name, location.readers[n]);
+                    next += 1;
                 }
             }
-            mine.co.extend(theirs.co.iter().map(|e| names[e.index()]).filter(|&name| name != NONE));
+            location.reads.truncate(next);
+            location.readers.truncate(next);
+            // A write may have been placed before older ones.
+            let Some(from) = location.co.iter().position(|w| w.index() >= first) else { continue };
+            let all = location.co.len();
+            keep_named(&mut location.co, from, names);
+            if location.co.len() < all {
+                for (n, w) in location.co.iter().enumerate().skip(from) {
+                    self.events[w.index()].co = n as u32 + 1;
+                }
+            }
         }
+    }
+
+    /// Reads read from writes by their new names. A read that was revisited reads from a write that was added later.
+    fn rename_sources(&mut self, first: usize, names: &[EventId], waiting: &mut Vec<EventId>) {
+        waiting.clear();
+        let is_renamed = |e: EventId| is_among(e, first);
+        let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
+        for (n, event) in self.events.iter_mut().enumerate() {
+            if event.kind != Kind::Read {
+                continue;
+            }
+            if !(is_renamed(event.rf) || is_renamed(event.base) || is_renamed(event.primary)) {
+                continue;
+            }
+            event.base = renamed(event.base);
+            let is_settled = event.primary.is_event();
+            event.primary = renamed(event.primary);
+            debug_assert_eq!(is_settled, event.primary.is_event(), "what a confirmation must read from stays");
+            let source = renamed(event.rf);
+            if source == NONE && n + 1 != first {
+                debug_assert!(event.base != NONE, "only reads that were read again in place lose their source");
+                self.blocked += usize::from(!event.blocked);
+                event.blocked = true;
+                waiting.push(EventId::new(n));
+            }
+            event.rf = source;
+        }
+    }
+
+    /// The list of executed events, without what waits again. Returns how many of the first are the same as before.
+    fn drop_executed(&mut self, (read, write): (EventId, EventId), names: &[EventId], waiting: &[EventId]) -> usize {
+        // What is older than `read` keeps its name, and is kept unless it has to wait again.
+        let is_older = |e: &&EventId| waiting.is_empty() && **e < read;
+        let older = self.executed.iter().take_while(is_older).count();
+        let (mut next, mut common) = (older, None);
+        for n in older..self.executed.len() {
+            let e = self.executed[n];
+            let name = names[e.index()];
+            if e != read && e != write && name != NONE && (waiting.is_empty() || !waiting.contains(&name)) {
+                self.executed[next] = name;
+                next += 1;
+            } else {
+                common = common.or(Some(n));
+            }
+        }
+        self.executed.truncate(next);
+        common.unwrap_or(next)
+    }
+
+    /// Makes this graph the same as another one, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Graph) {
+        self.events.clone_from(&other.events);
+        self.clocks.copy_from(&other.clocks);
+        self.changes.clone_from(&other.changes);
+        self.executed.clone_from(&other.executed);
+        (self.seq_cst, self.blocked) = (other.seq_cst, other.blocked);
+        (self.may_be_open, self.without_past, self.yields) = (other.may_be_open, other.without_past, other.yields);
+        copy_lists(&mut self.threads, &other.threads, Vec::clone_from, Vec::clear);
+        copy_lists(&mut self.locations, &other.locations, Location::copy_from, Location::clear);
+        self.births.clear();
+        self.births.extend_from_slice(&other.births);
+        self.births.resize(self.threads.len(), NONE);
     }
 }
 
-/// Copies those events of a list, oldest first, that are among the first ones of their graph; returns the others.
-fn copy_first<'a>(mine: &mut Vec<EventId>, theirs: &'a [EventId], first: usize) -> &'a [EventId] {
-    let newer = theirs.iter().rev().take_while(|e| e.index() >= first).count();
-    let (old, new) = theirs.split_at(theirs.len() - newer);
-    mine.extend_from_slice(old);
-    new
+/// Copies some lists into the memory of others. If there are more of these, they become empty.
+fn copy_lists<T: Default>(mine: &mut Vec<T>, theirs: &[T], copy: impl Fn(&mut T, &T), clear: impl Fn(&mut T)) {
+    if mine.len() < theirs.len() {
+        mine.resize_with(theirs.len(), T::default);
+    }
+    let (same, others) = mine.split_at_mut(theirs.len());
+    same.iter_mut().zip(theirs).for_each(|(mine, theirs)| copy(mine, theirs));
+    others.iter_mut().for_each(clear);
+}
+
+/// Whether this is an event, and not among the first ones. (Numbers that stand for no event are the largest.)
+#[inline]
+fn is_among(e: EventId, first: usize) -> bool {
+    e.index().wrapping_sub(first) < NONE.index() - first
+}
+
+/// Where those events of a list, oldest first, begin that are not among the first ones of their graph.
+#[inline]
+fn newer(list: &[EventId], first: usize) -> usize {
+    list.len() - list.iter().rev().take_while(|e| e.index() >= first).count()
+}
+
+/// Of the events of a list from a place on, keeps those that have names, by these.
+#[inline]
+fn keep_named(list: &mut Vec<EventId>, from: usize, names: &[EventId]) {
+    let mut next = from;
+    for n in from..list.len() {
+        let name = names[list[n].index()];
+        if name != NONE {
+            list[next] = name;
+            next += 1;
+        }
+    }
+    list.truncate(next);
 }

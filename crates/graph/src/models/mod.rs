@@ -132,24 +132,23 @@ fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
     if !event.pred.is_event() {
         return 0;
     }
+    // It does not count the event itself.
     let clock = graph.clocks.row(event.pred, row);
-    let before = |x: EventId| {
-        let other = graph.event(x);
-        clock[other.thread.index()] >= other.index
-    };
     let location = graph.location(event.loc);
-    let (mut written, mut newer) = (0, false);
-    for (n, &w) in location.co.iter().enumerate().rev().filter(|&(_, &w)| w != e) {
-        if before(w) {
-            written = n as u32 + 1;
+    let (mut lowest, mut newer) = (0, false);
+    for (n, &w) in location.co.iter().enumerate().rev() {
+        let other = graph.event(w);
+        if clock[other.thread.index()] >= other.index {
+            lowest = n as u32 + 1;
             break;
         }
-        newer = true;
+        newer |= w != e;
     }
-    if !newer {
-        // Nothing can have been read that is newer.
-        return written;
+    // If there is no newer write, nothing can have been read that is newer.
+    if newer {
+        for r in location.reads_by(clock, true) {
+            lowest = lowest.max(graph.position_of(graph.event(r).rf));
+        }
     }
-    let read = location.reads_by(clock, true).filter(|&r| r != e).map(|r| graph.position(r));
-    read.fold(written, u32::max)
+    lowest
 }

@@ -68,10 +68,10 @@ impl Asked {
 impl RustMachine {
     /// Whether a step is a look that has failed and has led to another one at the word, at which threads wait, and this is news.
     pub(super) fn learns_relay(&mut self, thread: ThreadId, made: &Op, outcome: Outcome, at: At) -> bool {
-        let super::State { op, at: Some(to), .. } = self.states[thread.index()] else { return false };
+        let super::State { op, at: Some(to), .. } = &self.states[thread.index()] else { return false };
         let waits = matches!(op, Op::Access(Access { spins: true, .. }));
         let looks = matches!(made, Op::Access(access) if is_look(access) && !access.spins);
-        if !waits || !looks || !is_quiet(made, outcome) || !leads(made, &op) {
+        if !waits || !looks || !is_quiet(made, outcome) || !leads(made, op) {
             return false;
         }
         runtime::shared(|shared| {
