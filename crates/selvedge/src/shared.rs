@@ -15,7 +15,7 @@ use crate::retry::{Open, Retries, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
-use crate::spin::{Cycle, Iteration, Waits};
+use crate::spin::Waits;
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
@@ -23,13 +23,13 @@ use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, ThreadId};
 use std::any::Any;
-use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 mod repeated;
 mod saved;
+mod tried;
 
 pub(crate) use repeated::Repeat;
 pub(crate) use saved::SavedShared;
@@ -534,47 +534,6 @@ impl Shared {
         }
     }
 
-    /// A thread has come round: the iteration that it might make forever.
-    pub fn comes_round(&mut self, cycle: Cycle) -> Option<Iteration> {
-        match cycle {
-            Cycle::Pure(iteration) => {
-                self.spins_with_locks |= iteration.locks;
-                Some(iteration)
-            }
-            Cycle::Chooses { locks } => {
-                self.spins_with_locks |= locks;
-                // A pass without them tells what becomes of a loop in which something fails for no reason.
-                self.left_out.choices |= !self.config.spurious;
-                None
-            }
-            Cycle::InVain(iteration) => {
-                self.left_out.rounds = true;
-                iteration
-            }
-            Cycle::Holds => {
-                self.left_out.holds = true;
-                None
-            }
-            Cycle::Endless => {
-                self.left_out.endless = true;
-                None
-            }
-            Cycle::Repeats(iteration) => {
-                self.left_out.repeats = true;
-                iteration
-            }
-            Cycle::Adds => {
-                self.left_out.adds = true;
-                self.finds(Waits { add: true, ..Waits::default() });
-                None
-            }
-            Cycle::Noticed(iteration) => {
-                self.left_out.noticed = true;
-                iteration
-            }
-        }
-    }
-
     /// References to a value are counted in the block that it is in.
     pub fn notes_count(&mut self, value: usize) {
         if self.counts.on
@@ -622,34 +581,6 @@ impl Shared {
     /// The same, or none has come back yet.
     pub fn may_come_to_differ(&self, at: At) -> bool {
         self.awaits.may_come_to_differ(at) || self.waits_weakly(at)
-    }
-
-    /// Somebody tries to take a lock. Whether that is news which makes a difference.
-    pub fn tries(&mut self, lock: Addr, thread: ThreadId) -> bool {
-        let is_news = match self.tried.entry(lock) {
-            Entry::Vacant(entry) => {
-                entry.insert(Some(thread));
-                true
-            }
-            Entry::Occupied(mut entry) => {
-                let is_other = entry.get().is_some_and(|first| first != thread);
-                if is_other {
-                    entry.insert(None);
-                }
-                is_other
-            }
-        };
-        is_news && self.spins_with_locks
-    }
-
-    /// Whether somebody tries to take a lock.
-    pub fn is_tried(&self, lock: Addr) -> bool {
-        self.tried.contains_key(&lock)
-    }
-
-    /// Whether somebody else does than this thread.
-    pub fn is_tried_by_others(&self, lock: Addr, thread: ThreadId) -> bool {
-        self.all_are_tried || self.tried.get(&lock).is_some_and(|only| *only != Some(thread))
     }
 
     /// Whether threads look into blocks on the way to an exchange that others free, and this is news: the exchange is given up.
