@@ -52,11 +52,12 @@ impl LeftOut {
 
     /// What is wrong if no execution comes to its end.
     pub fn never_ends(&self) -> Option<String> {
-        let is_cut_off = self.rounds || self.holds || self.repeats || self.noticed;
+        // Of the others, each round may help somebody on.
+        let is_cut_off = self.rounds && !(self.holds || self.repeats || self.noticed);
         let (what, rounds) = match (self.adds, self.endless) {
             (true, _) => ("adds to an atomic each time", LONG),
             (false, true) => ("changes memory each time", MOST_OFTEN),
-            (false, false) if is_cut_off => ("does the same each time, which others may notice", ROUNDS),
+            (false, false) if is_cut_off => ("takes a lock and gives it back, having changed nothing", ROUNDS),
             (false, false) => return None,
         };
         Some(format!(

@@ -89,8 +89,6 @@ pub(super) struct Open {
     pub ways: Ways,
     /// Where it looks with the coherence-last values.
     pub path: Vec<Addr>,
-    /// A number for the place in the program where it begins, if there is one.
-    pub place: Option<u64>,
     /// What other workers find out about it, if some explore a part of what follows from it.
     pub joint: Option<Arc<Joint>>,
 }
@@ -318,8 +316,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let mut path = Vec::new();
         let (gets_on, news) = self.would_get_on(thread, before, &mut path);
         let number = self.composites.turns.len() as u64;
-        let place = self.runner.machine.place_number(thread);
-        self.composites.turns.push(Open { path, place, ..Open::default() });
+        self.composites.turns.push(Open { path, ..Open::default() });
         let frame = self.frame();
         let draft = frame.graph.draft(thread, Kind::Turn);
         let turn = if gets_on && news { Turn::Now } else { Turn::Stale };

@@ -286,7 +286,7 @@ impl<'a, M: Machine, Mo: Model> Explorer<'a, '_, '_, M, Mo> {
         let ways = findings.ways.renamed(|place| self.known_location(place));
         // Otherwise memory is cut in another way elsewhere.
         self.restart |= known.is_none() || ways.is_none();
-        known.zip(ways).map(|((footprint, news), ways)| Open { footprint, news, ways, path, place: None, joint: None })
+        known.zip(ways).map(|((footprint, news), ways)| Open { footprint, news, ways, path, joint: None })
     }
 
     /// Everybody stops, and starts again with more knowledge.

@@ -16,17 +16,19 @@
 //! So let P be the reads of an attempt that has failed before the iteration I that the thread would start again. If the thread,
 //! where the attempt began, would do I as well, told the same, and fail, then in every execution in which it is stuck with
 //! I, it is stuck without P as well, and that is found: with the coherence-last values the attempt fails. That is tried out, once
-//! for each I at the same place. If it does not hold, attempts that begin there are not taken together.
+//! for each I and all that the thread has done and learned before. If it does not hold, attempts that begin there are not taken
+//! together.
 
 use super::Explorer;
 use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
+use crate::past;
 use crate::request::{self, Request};
 use rustc_hash::FxHashMap;
 use selvedge_machine::{Machine, Op, Outcome, Status, ThreadId};
 
-/// What was tried out: by the place where attempts begin, and what is read in the iteration.
-pub(super) type Wholes = FxHashMap<(Option<u64>, Vec<(LocId, Outcome)>), bool>;
+/// What was tried out: by numbers for what comes before an attempt (`past.rs`), and what is read in the iteration.
+pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether what a thread would start again may be a part only of what it has read since it took its turn.
@@ -45,7 +47,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether the iteration that the thread of a turn would start again fails as well where the attempt began.
     pub(super) fn is_whole(&mut self, turn: EventId) -> bool {
         let graph = self.graph();
-        let (thread, number) = (graph.event(turn).thread, graph.event(turn).value);
+        let thread = graph.event(turn).thread;
         let reads = self.done_since(turn);
         let Some(&first) = reads.first() else { return true };
         let steps = self.runner.machine.iteration(thread).unwrap_or(reads.len()).min(reads.len());
@@ -61,16 +63,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             }
         });
         let told: Vec<(LocId, Outcome)> = told.collect();
-        let place = self.composites.turns.get(number as usize).and_then(|open| open.place);
-        let key = (place, told);
-        if let Some(&known) = self.composites.whole.get(&key) {
+        let is_kept = !graph.without_past;
+        let key = (past::before_next(graph, thread, turn), told);
+        if let Some(&known) = self.composites.whole.get(&key).filter(|_| is_kept) {
             return known;
         }
         self.runner.bring_before(&self.frames.top.graph, first);
         self.runner.machine.mark();
         let fails = self.fails_if_told(thread, &key.1);
         self.runner.machine.undo();
-        if place.is_some() {
+        if is_kept {
             self.composites.whole.insert(key, fails);
         }
         fails
