@@ -127,6 +127,13 @@ impl Request {
         self.until(IN_TIME.op, IN_TIME.operand)
     }
 
+    /// The load is made by an exchange that fails for no reason: it is not one that loops wait with, though it stands at the same
+    /// place. (What the flag is called after, bytes that nobody has written, there are none of here.)
+    #[inline(always)]
+    pub const fn of_failure(self) -> Request {
+        Request { what: self.what | RAW, ..self }
+    }
+
     /// The load is speculative.
     #[inline(always)]
     pub const fn speculating(self, speculation: Speculation) -> Request {

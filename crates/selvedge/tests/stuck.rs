@@ -2,7 +2,7 @@
 
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::AtomicUsize;
-use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::{hint, thread};
 
@@ -242,4 +242,94 @@ fn a_livelock_with_a_lock_that_is_tried_later_can_be_run_again() {
     assert!(spins_forever(&stats), "{stats:?}");
     let again = explore(stats.replay).failure.unwrap_or_default();
     assert!(again.contains("which was run again"), "{again}");
+}
+
+/// Waits for both words to be set. Who is content is so with the first one too, if that is what it finds at first.
+#[inline(never)]
+fn waits_for_both(words: &[AtomicUsize; 2], mut is_content: bool) {
+    while let found = [0, 1].map(|n| words[n].load(Acquire))
+        && found != [1, 1]
+        && !(is_content && found == [1, 0])
+    {
+        is_content = false;
+        hint::spin_loop();
+    }
+}
+
+#[test]
+fn what_another_thread_would_do_in_the_same_function_says_nothing() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let ours = words([0, 0]);
+            let waits = |is_content| {
+                let theirs = Arc::clone(&ours);
+                thread::spawn(move || waits_for_both(&theirs, is_content))
+            };
+            let content = waits(true);
+            ours[0].store(1, Release);
+            content.join().unwrap();
+            let other = waits(false);
+            ours[1].store(1, Release);
+            other.join().unwrap();
+        });
+        assert!(spins_forever(&stats), "{way:?}: {stats:?}");
+    }
+}
+
+#[test]
+fn rounds_that_help_somebody_on_are_no_failure() {
+    for (way, taken) in [WAYS[0], WAYS[4]].into_iter().flat_map(|way| [(way, 1), (way, 4)]) {
+        let stats = explore(way, move || {
+            let ours = words([0, 0]);
+            let theirs = Arc::clone(&ours);
+            let offers = thread::spawn(move || {
+                while theirs[1].load(Acquire) == 0 {
+                    theirs[0].store(1, Release);
+                    hint::spin_loop();
+                }
+            });
+            for _ in 0..taken {
+                while ours[0].swap(0, AcqRel) == 0 {
+                    hint::spin_loop();
+                }
+            }
+            ours[1].store(1, Release);
+            offers.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "{way:?} {taken}");
+        assert!(stats.complete > 0 || !stats.not_covered.is_empty(), "{way:?} {taken}");
+    }
+}
+
+/// Takes something that may be taken by others; nobody waits here.
+#[inline(never)]
+fn takes(word: &AtomicUsize) -> bool {
+    word.compare_exchange_weak(0, 2, Acquire, Relaxed).is_ok()
+}
+
+#[test]
+fn an_exchange_that_fails_for_no_reason_does_not_wait() {
+    // It is tried in a loop that waits for one word, and once for another, which is never free.
+    for way in WAYS {
+        let stats = explore(way, || {
+            let ours = words([1, 1]);
+            let theirs = Arc::clone(&ours);
+            let frees = thread::spawn(move || {
+                while theirs[0].compare_exchange_weak(1, 2, Acquire, Acquire).is_err() {
+                    hint::spin_loop();
+                }
+                theirs[0].store(0, Relaxed);
+            });
+            while !takes(&ours[0]) {
+                ours[1].load(Relaxed);
+                while ours[0].load(Relaxed) & 2 == 2 {
+                    hint::spin_loop();
+                }
+            }
+            takes(&ours[1]);
+            ours[0].store(1, Relaxed);
+            frees.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
+    }
 }

@@ -231,7 +231,8 @@ impl Awaits {
 
 /// Whether an access could be what a loop looks at.
 pub(crate) fn is_look(access: &Access) -> bool {
-    let plain = access.until.is_none() && access.speculative.is_none() && !access.confirms;
+    // What is marked as raw is the load of an exchange that fails for no reason.
+    let plain = access.until.is_none() && access.speculative.is_none() && !access.confirms && !access.raw;
     // Of what the library does, a look into a channel.
     let looks_in = access.purpose == Purpose::Sync && matches!(access.kind, AccessKind::Load);
     plain && (access.purpose == Purpose::Data || looks_in) && access.reads() && access.order.is_atomic()

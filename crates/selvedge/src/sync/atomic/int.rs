@@ -174,7 +174,7 @@ macro_rules! atomic_int {
                 failure: Ordering,
             ) -> Result<$int, $int> {
                 if exchange_fails(self.0.addr(), Self::SIZE, Self::bits(current)) {
-                    let old = self.load(failure);
+                    let old = self.access(of_load(failure), Request::load().of_failure());
                     // If the values differ it fails for a reason, which is explored anyway.
                     assume(old == current);
                     return Err(old);

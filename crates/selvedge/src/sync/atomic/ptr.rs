@@ -83,8 +83,7 @@ impl Bits {
     #[inline(never)]
     fn exchange_weakly(&self, current: usize, new: usize, success: Order, failure: Order) -> Result<usize, usize> {
         if exchange_fails(self.see(), 8, virtual_of(current as u64)) {
-            prepare();
-            let old = self.read(failure);
+            let old = self.access(failure, Request::load().of_failure(), Location::caller());
             // If the values differ it fails for a reason, which is explored anyway.
             assume(old == current);
             return Err(old);
