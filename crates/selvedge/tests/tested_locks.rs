@@ -127,6 +127,38 @@ fn what_is_noticed_of_an_exchange_that_fails_for_no_reason_is_found() {
     }
 }
 
+/// What makes the difference is that the exchange has failed with the lock free, and that the load has found something that was
+/// stored after that. Where the exchange goes on at once, nobody has stored it yet.
+#[test]
+fn what_the_load_finds_after_an_exchange_that_fails_for_no_reason_is_found() {
+    for (engine, model) in MODELS.map(|model| (Engine::Graph, model)).into_iter().chain([(Engine::Trace, MODELS[1])]) {
+        let mut builder = Builder::new();
+        (builder.engine, builder.memory_model) = (engine, model);
+        let stats = builder.explore(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&x);
+            let handle = thread::spawn(move || {
+                other.store(7, Relaxed);
+                other.store(0, Relaxed);
+            });
+            let mut both = false;
+            while let Err(found) = x.compare_exchange_weak(0, 1, Acquire, Relaxed) {
+                let seen = loop {
+                    match x.load(Relaxed) {
+                        1 => hint::spin_loop(),
+                        seen => break seen,
+                    }
+                };
+                both |= found == 0 && seen == 7;
+            }
+            assert!(!both, "free at first, and 7 then");
+            handle.join().unwrap();
+        });
+        let failure = stats.failure.unwrap_or_default();
+        assert!(failure.contains("free at first, and 7 then"), "{engine:?} {model:?}: {failure}");
+    }
+}
+
 /// The load waits for something else than the exchange: a thread that has failed may be stuck where another is not.
 #[test]
 fn a_load_that_waits_where_the_exchange_would_not_is_stuck() {
