@@ -461,3 +461,24 @@ fn random_programs_have_all_their_outcomes() {
     println!("{compared} of {count} compared");
     assert!(compared > count / 2, "{compared}");
 }
+
+#[test]
+fn an_exploration_has_as_many_executions_as_the_next_one() {
+    let number = |name, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
+    let (from, count) = (number("FROM", 0), number("COUNT", 60_u64));
+    let mut differ = Vec::new();
+    for seed in from..from + count {
+        let program = Random(seed).program();
+        let counts = |n: u64| {
+            // Memory is not where it was the time before.
+            std::mem::forget(vec![0_u8; 16 * (n as usize % 7)]);
+            let stats = explore(&program, (Engine::Graph, MODELS[(seed % 4) as usize]), false).1;
+            (stats.complete, stats.blocked, stats.spurious, stats.failure.is_some())
+        };
+        let first = counts(0);
+        if let Some(other) = (1..6).map(counts).find(|other| *other != first) {
+            differ.push((seed, first, other));
+        }
+    }
+    assert!(differ.is_empty(), "{differ:?}");
+}

@@ -8,11 +8,11 @@
 //! Nobody can forbid such a clone, and memory from outside of the model cannot be put back: who knows what else has been made of
 //! it. But whoever owns a reference has a pointer, on its stack or in memory of the model. So what such pointers point to outside
 //! of the model is looked at before a thread is tried out, and after that: all of the block that starts there, as far as the
-//! allocator's own note before it tells how large that is, and the words before the place, since some pointers point behind the
-//! counts. If some number there has become less, the thread is not put back. It is abandoned like others, and
+//! allocator's own notes before and behind it tell (`outside/notes.rs`); or else the words around the place, since some pointers
+//! point behind the counts. If some number there has become less, the thread is not put back. It is abandoned like others, and
 //! everything is run again: then what was dropped belonged to the run that is over. (That a count has become more is a
-//! reference that is never dropped.) It is not put back either if something else has changed there, and memory of the model as well:
-//! a vector outside of the model may have its elements in memory that the model has allocated, and its length elsewhere.
+//! reference that is never dropped.) It is not put back either if something else has changed there, and memory of the model as
+//! well: a vector outside of the model may have its elements in memory that the model has allocated, and its length elsewhere.
 //!
 //! The closure of the model lives as long as the model does, so it is looked at as a whole: nearly every thread has a pointer to
 //! it, and few have others.
@@ -36,13 +36,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+mod notes;
+
+use notes::{BEFORE, LARGEST_BLOCK, LEAST};
+
 /// More pointers are not looked at.
 const MOST: usize = 256;
-/// Bytes that are looked at before a place: `Arc::into_raw` points behind the counts. And from there on, at the least and at the
-/// most.
-const BEFORE: usize = 16;
-const LEAST: usize = 16;
-const LARGEST_BLOCK: usize = 1 << 12;
 /// Counts are less.
 const LARGEST: u64 = 1 << 32;
 
@@ -121,8 +120,16 @@ impl Outside {
         if self.parts.iter().zip(&sizes).all(|(part, size)| part.1 == *size) {
             return true;
         }
+        let around = self.parts.clone();
         self.parts.iter_mut().zip(sizes).for_each(|(part, size)| part.1 = size);
-        read(&mut self.parts, &mut self.contents)
+        if !read(&mut self.parts, &mut self.contents) {
+            return false;
+        }
+        // What looks like a note of the allocator is none if there is no such block: only what is around it counts then.
+        self.parts.len() == around.len() || {
+            self.parts = around;
+            read(&mut self.parts, &mut self.contents)
+        }
     }
 
     /// The same if all is there and as large as when it was last kept: whether it is.
@@ -135,19 +142,9 @@ impl Outside {
             && self.parts.iter().zip(self.sizes()).all(|(part, size)| part.1 == size)
     }
 
-    /// How many words there are to be looked at of each part. The word before a block says how large it is, as far as the
-    /// allocator is that of most systems.
+    /// How many words there are to be read of each part.
     fn sizes(&self) -> impl Iterator<Item = usize> {
-        let mut next = 0;
-        self.parts.iter().map(move |&(_, words)| {
-            let note = self.contents[next + BEFORE / 8 - 1] as usize & !7;
-            next += words;
-            let size = match note {
-                size @ 32..=LARGEST_BLOCK if size.is_multiple_of(16) => size - 8,
-                _ => LEAST,
-            };
-            (BEFORE + size) / 8
-        })
+        contents_of(&self.parts, &self.contents).map(notes::words)
     }
 
     /// What has become of it. The closure is the one that it was kept with.
@@ -163,7 +160,12 @@ impl Outside {
         if !read(&mut parts, &mut now) || parts != self.parts {
             return Now::Less;
         }
-        within.max(compare(&self.contents, now.into_iter()))
+        let pairs = contents_of(&parts, &self.contents).zip(contents_of(&parts, &now));
+        let became = |(old, new): (&[u64], &[u64])| {
+            let owned = notes::owned(old);
+            compare(&old[owned.clone()], new[owned].iter().copied())
+        };
+        pairs.map(became).fold(within, Now::max)
     }
 
     /// Sees words, most of which are no pointers.
@@ -194,6 +196,16 @@ impl Outside {
             self.places.push(at);
         }
     }
+}
+
+/// What is in each of some parts.
+fn contents_of<'a>(parts: &'a [Part], contents: &'a [u64]) -> impl Iterator<Item = &'a [u64]> {
+    let mut rest = contents;
+    parts.iter().map(move |&(_, words)| {
+        let (part, others) = rest.split_at(words);
+        rest = others;
+        part
+    })
 }
 
 /// What has become of words.
@@ -396,7 +408,7 @@ mod tests {
             // The allocator's note.
             memory[1].store(size | 1, Relaxed);
             assert!(outside.keep_contents());
-            let words = if size == 0 { LEAST / 8 } else { size as usize / 8 - 1 };
+            let words = if size == 0 { LEAST / 8 } else { size as usize / 8 };
             assert_eq!(outside.parts, [(memory.as_ptr().addr(), BEFORE / 8 + words)]);
             assert_eq!(outside.contents.len(), BEFORE / 8 + words);
         }

@@ -206,6 +206,32 @@ fn random_programs_have_all_their_outcomes() {
     assert!(compared < 200 || !is_optimised() || fewer > compared / 40, "{fewer} of {compared}");
 }
 
+/// Where memory comes from is another place each time: blocks of many sizes are allocated, and some are freed again.
+fn disturb(random: &mut Random) -> Vec<Vec<u64>> {
+    let mut blocks: Vec<Vec<u64>> = (0..200).map(|n| vec![n; 1 + random.below(60)]).collect();
+    blocks.retain(|block| block.len() % 3 == 0);
+    blocks
+}
+
+#[test]
+fn an_exploration_has_as_many_executions_as_the_next_one() {
+    let mut random = Random(number("FROM", 0));
+    for (family, seed) in seeds(20) {
+        let program = Arc::new(generate(family, seed));
+        let how = How { spurious: seed % 8 >= 6, ..How::usual(MODELS[(seed % 4) as usize]) };
+        let counts = || {
+            let stats = explore(&program, how).stats;
+            (stats.complete, stats.blocked, stats.spurious, stats.failure.is_some())
+        };
+        let first = counts();
+        for _ in 0..4 {
+            let blocks = disturb(&mut random);
+            assert_eq!(counts(), first, "{family:?} {seed} {how:?}");
+            drop(blocks);
+        }
+    }
+}
+
 /// A program in which all exchanges that are tried again are weak.
 fn weakly(mut program: Program) -> Program {
     for act in program.threads.iter_mut().flatten() {
