@@ -44,6 +44,22 @@ thread_local! {
     static BLOCKS: Cell<*mut Blocks> = const { Cell::new(std::ptr::null_mut()) };
     /// More than 0 while the library itself works on a model's stack.
     static QUIET: Cell<u32> = const { Cell::new(0) };
+    /// Whether the inner allocator works for a thread of a model.
+    static WORKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether an allocator is at work for the thread of a model that runs, on this thread of the operating system.
+pub(crate) fn is_at_work() -> bool {
+    WORKS.get() || QUIET.get() > 0
+}
+
+/// Calls the inner allocator for a thread of a model.
+#[inline]
+fn at_work<R>(f: impl FnOnce() -> R) -> R {
+    WORKS.set(true);
+    let done = f();
+    WORKS.set(false);
+    done
 }
 
 // SAFETY: blocks come from and go to the inner allocator with the layouts that the caller gives; what a model's thread frees
@@ -51,35 +67,42 @@ thread_local! {
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract.
-        let block = unsafe { self.0.alloc(layout) };
-        if runtime::is_inside() {
-            note(block, layout);
-            tidy();
+        if !runtime::is_inside() {
+            // SAFETY: the caller keeps the contract.
+            return unsafe { self.0.alloc(layout) };
         }
+        // SAFETY: the caller keeps the contract.
+        let block = at_work(|| unsafe { self.0.alloc(layout) });
+        note(block, layout);
+        tidy();
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract.
-        let block = unsafe { self.0.alloc_zeroed(layout) };
-        if runtime::is_inside() {
-            note(block, layout);
-            tidy();
+        if !runtime::is_inside() {
+            // SAFETY: the caller keeps the contract.
+            return unsafe { self.0.alloc_zeroed(layout) };
         }
+        // SAFETY: the caller keeps the contract.
+        let block = at_work(|| unsafe { self.0.alloc_zeroed(layout) });
+        note(block, layout);
+        tidy();
         block
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let is_inside = runtime::is_inside();
-        if !is_inside || !is_kept(block, layout) {
+        if !runtime::is_inside() {
             // SAFETY: the caller keeps the contract.
-            unsafe { self.0.dealloc(block, layout) }
+            return unsafe { self.0.dealloc(block, layout) };
         }
-        if is_inside {
-            tidy();
+        match freed(block, layout) {
+            Freed::Kept => {}
+            // SAFETY: the caller keeps the contract.
+            Freed::Other => at_work(|| unsafe { self.0.dealloc(block, layout) }),
+            Freed::Twice => runtime::freed_twice(),
         }
+        tidy();
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -166,9 +189,20 @@ fn note(block: *mut u8, layout: Layout) {
     }
 }
 
-/// Whether a block is freed when the run is over.
-fn is_kept(block: *mut u8, layout: Layout) -> bool {
-    with(|blocks| blocks.free(block.addr(), layout)).unwrap_or(false)
+/// A block is freed: what becomes of it.
+fn freed(block: *mut u8, layout: Layout) -> Freed {
+    with(|blocks| blocks.free(block.addr(), layout)).unwrap_or(Freed::Other)
+}
+
+/// What becomes of a block that is freed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Freed {
+    /// It is given back when the run is over.
+    Kept,
+    /// It is none of the model's.
+    Other,
+    /// It was freed before, in the same run: no address is used twice in a run.
+    Twice,
 }
 
 /// Which block it is, in every run.
@@ -280,7 +314,7 @@ impl Blocks {
         BlockId { thread, size, align, nth }
     }
 
-    fn free(&mut self, at: usize, layout: Layout) -> bool {
+    fn free(&mut self, at: usize, layout: Layout) -> Freed {
         let found = match self.blocks.len() {
             0..=FEW => self.blocks.iter().rposition(|block| block.at == at && !block.freed),
             _ => self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed),
@@ -293,12 +327,18 @@ impl Blocks {
                 early.insert(self.blocks[n].id);
             }
             self.kept.push((at, layout));
-        } else if self.tries_out {
+            return Freed::Kept;
+        }
+        if self.kept.iter().any(|&(kept, _)| kept == at) {
+            return Freed::Twice;
+        }
+        if self.tries_out {
             // It is freed with the rest if all is run again, which has to be done now.
             self.freed_other = true;
             self.kept.push((at, layout));
+            return Freed::Kept;
         }
-        found.is_some() || self.tries_out
+        Freed::Other
     }
 
     /// How many bytes are in blocks that live.

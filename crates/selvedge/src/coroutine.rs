@@ -12,12 +12,13 @@
 
 use crate::machine::Body;
 use crate::overflow::{self, Ended, Guarded};
-use crate::runtime::{self, Here, Pending, Yielded};
+use crate::report;
+use crate::runtime::{self, At, Here, Pending, Yielded};
 use crate::watch;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Outcome, SourceSpan, ThreadId};
+use selvedge_machine::{Outcome, SourceSpan, ThreadId, ViolationKind};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -416,6 +417,11 @@ impl Pool {
                 (strand.pending, strand.low) = (pending, pending.addr());
                 Came::Op
             }
+            CoroutineResult::Yield(Yielded::FreedTwice) => {
+                let message =
+                    format!("{} frees a block of memory that was freed before", report::name(strand.here.thread));
+                went_wrong(strand, ViolationKind::DoubleFree, message, since)
+            }
             CoroutineResult::Yield(yielded) => {
                 strand.low = if let Yielded::Yields { low, .. } = yielded { low } else { 0 };
                 Came::To(yielded)
@@ -424,14 +430,12 @@ impl Pool {
                 if !self.keeps {
                     self.take_back(strand);
                 }
+                let message = || overflow::message_of(strand.here.thread, ended);
                 match ended {
                     Ended::Well => Came::End,
                     Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
-                    Ended::Overflowed => {
-                        let thread = strand.here.thread;
-                        let last = runtime::shared(|shared| shared.script.last_of(thread)).or(since);
-                        Came::Panic(Box::new((overflow::message_after(thread, last), SourceSpan::default())))
-                    }
+                    Ended::Overflowed => went_wrong(strand, ViolationKind::Assertion, message(), since),
+                    Ended::Faulted(_) => went_wrong(strand, ViolationKind::InvalidPointer, message(), since),
                 }
             }
         }
@@ -451,6 +455,20 @@ impl Pool {
     fn take_back(&mut self, strand: &mut Strand) {
         (strand.pending, strand.low) = (std::ptr::null(), 0);
         self.stacks.extend(strand.coroutine.take().map(Coroutine::into_stack));
+    }
+}
+
+/// A thread cannot go on, and was not about to perform an operation, but after one, if any.
+#[cold]
+fn went_wrong(strand: &Strand, kind: ViolationKind, message: String, since: Option<At>) -> Came {
+    let thread = strand.here.thread;
+    let last = runtime::shared(|shared| shared.script.last_of(thread)).or(since);
+    let (message, place) = runtime::torn_off(overflow::after(&message, last));
+    let place = place.or_else(|| last.map(runtime::span)).unwrap_or_default();
+    match kind {
+        // As if it had panicked.
+        ViolationKind::Assertion => Came::Panic(Box::new((message, place))),
+        _ => Came::To(Yielded::Stop(Box::new(runtime::violation(kind, message, place)))),
     }
 }
 

@@ -442,6 +442,7 @@ impl RustMachine {
                 state.status = Status::Stopped;
                 return Err(*stop);
             }
+            Came::To(Yielded::FreedTwice) => unreachable!("`Pool::resume` makes a stop of it"),
             Came::End => state.status = Status::Finished,
             Came::Panic(panic) => {
                 let (message, mut place) = *panic;

@@ -1,16 +1,19 @@
-//! What would end the process in a model's thread: stack overflows, and panics during a panic.
+//! What would end the process in a model's thread: stack overflows, wild pointers, and panics during a panic.
 //!
 //! The lowest page of a stack must not be touched. If a thread of a model comes there, the system sends a signal. Its
 //! handler runs on a stack of its own, which `std` has set up, and makes the thread return to the machine with a message,
-//! as if it had panicked. A destructor that panics while a panic unwinds ends in a call of `abort`, and that in a signal
-//! too. All other signals go to whoever wanted them before. On systems other than Linux on x86-64 and AArch64 there are no
-//! such handlers, and the process ends, as `std` has it.
+//! as if it had panicked. A pointer to memory that is not there ends in the same signal, and so in a failure like others, unless it
+//! is the library or an allocator that follows it: what these were about to do would be left half done. A destructor
+//! that panics while a panic unwinds ends in a call of `abort`, and that in a signal too. All other signals go to whoever wanted
+//! them before. On systems other than Linux on x86-64 and AArch64 there are no such handlers, and the process ends, as `std` has
+//! it.
 
 // A signal handler.
 #![allow(unsafe_code)]
 
+use crate::blocks;
 use crate::report;
-use crate::runtime::At;
+use crate::runtime::{self, At};
 use corosensei::trap::CoroutineTrapHandler;
 use selvedge_machine::ThreadId;
 use std::cell::Cell;
@@ -24,6 +27,8 @@ pub(crate) enum Ended {
     Panicked,
     /// It has used up its stack.
     Overflowed,
+    /// It has followed a pointer to memory that is not there. What it points to if that is not far from null.
+    Faulted(Option<usize>),
 }
 
 /// The thread that runs, and the lowest addresses of its stack.
@@ -66,12 +71,32 @@ pub(crate) fn message(thread: ThreadId) -> String {
     format!("stack overflow: {} has used up its stack of 1 MiB", report::name(thread))
 }
 
-/// The same if it was not about to perform an operation: there is no telling where it was, but where it came from.
-pub(crate) fn message_after(thread: ThreadId, last: Option<At>) -> String {
-    match last {
-        Some(at) => format!("{}; its last operation was that at {at}", message(thread)),
-        None => format!("{}; it has performed no operation", message(thread)),
+/// What is said about a thread that has ended in such a way. Addresses are not told: they are others in every run.
+pub(crate) fn message_of(thread: ThreadId, ended: Ended) -> String {
+    let name = report::name(thread);
+    match ended {
+        Ended::Faulted(Some(0)) => format!("{name} has followed a null pointer"),
+        Ended::Faulted(Some(offset)) => format!("{name} has followed a null pointer, plus {offset}"),
+        Ended::Faulted(None) => format!("{name} has followed a pointer to memory that is not there"),
+        _ => message(thread),
     }
+}
+
+/// The same if the thread was not about to perform an operation: there is no telling where it was, but where it came from.
+pub(crate) fn after(message: &str, last: Option<At>) -> String {
+    match last {
+        Some(at) => format!("{message}; its last operation was that at {at}"),
+        None => format!("{message}; it has performed no operation"),
+    }
+}
+
+/// Pointers to something that is null are not farther away from it.
+const NEAR_NULL: usize = 1 << 12;
+
+/// Whether a thread that has followed a wild pointer can be abandoned, with all that it owns: neither the library nor an
+/// allocator is at work.
+fn is_abandonable() -> bool {
+    !runtime::is_busy() && !blocks::is_at_work()
 }
 
 /// How much of a stack has to be left for an operation. What is below the limit of a [`Strand`](crate::coroutine::Strand) is
@@ -94,15 +119,15 @@ pub(crate) use linux::install;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux {
-    use super::{ABORTS, Ended, RESERVE};
+    use super::{ABORTS, Ended, NEAR_NULL, RESERVE, is_abandonable};
     use corosensei::trap::TrapHandlerRegs;
     use std::sync::{Once, OnceLock};
 
     /// Who handled the signals before.
-    static BEFORE: [OnceLock<libc::sigaction>; 2] = [OnceLock::new(), OnceLock::new()];
-    const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGABRT];
+    static BEFORE: [OnceLock<libc::sigaction>; 3] = [const { OnceLock::new() }; 3];
+    const SIGNALS: [libc::c_int; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT];
 
-    /// Handles overflows from now on.
+    /// Handles them from now on.
     pub(crate) fn install() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -132,12 +157,8 @@ mod linux {
             Some(_) if signal == libc::SIGABRT => {
                 ABORTS.try_with(|aborts| aborts.take()).unwrap_or(false).then_some(Ended::Panicked)
             }
-            Some(guarded) => {
-                // SAFETY: the system passes a pointer to what it says; this signal has an address.
-                let fault = unsafe { (*info).si_addr() } as usize;
-                let near = guarded.limit.saturating_sub(RESERVE)..guarded.limit + RESERVE;
-                near.contains(&fault).then_some(Ended::Overflowed)
-            }
+            // SAFETY: the system passes a pointer to what it says.
+            Some(guarded) => fault(unsafe { &*info }, guarded.limit),
             None => None,
         };
         match (guarded, ended) {
@@ -151,6 +172,25 @@ mod linux {
             _ => pass_on(signal, info, context),
         }
     }
+
+    /// How a thread ends that has touched memory which is not there.
+    fn fault(info: &libc::siginfo_t, limit: usize) -> Option<Ended> {
+        if info.si_code <= SENT {
+            return None;
+        }
+        // The system does not say where if no memory could be there at all.
+        let is_known = info.si_code != SI_KERNEL;
+        // SAFETY: these signals have an address.
+        let address = unsafe { info.si_addr() } as usize;
+        if is_known && (limit.saturating_sub(RESERVE)..limit + RESERVE).contains(&address) {
+            return Some(Ended::Overflowed);
+        }
+        is_abandonable().then(|| Ended::Faulted(Some(address).filter(|&address| is_known && address < NEAR_NULL)))
+    }
+
+    /// The code of a signal whose address is not known. Those that somebody has sent have such codes, or lower ones.
+    const SI_KERNEL: libc::c_int = 128;
+    const SENT: libc::c_int = libc::SI_USER;
 
     /// `abort` has blocked nothing, but the signal itself is blocked while it is handled; that ends with the handler.
     fn unblock(context: &mut libc::ucontext_t, signal: libc::c_int) {

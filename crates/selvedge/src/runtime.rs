@@ -24,12 +24,13 @@ mod scrubbing;
 mod stopping;
 
 use panicking::{aside, count_aside, install_hook};
-pub(crate) use panicking::{take_aside, take_panic};
+pub(crate) use panicking::{take_aside, take_panic, torn_off};
 pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
 use scrubbing::{scrub, scrub_frame};
 use stopping::outside_model;
 pub(crate) use stopping::{
-    block, fail, must_run, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one, violation,
+    block, fail, freed_twice, must_run, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one,
+    violation,
 };
 
 /// Where an operation stands in the source.
@@ -54,6 +55,8 @@ pub(crate) enum Yielded {
     Op(*const Pending),
     /// It cannot go on.
     Stop(Box<Stop>),
+    /// It has freed a block of memory for the second time. Nobody knows where.
+    FreedTwice,
     /// It has assumed something that does not hold.
     Assumes(At),
     /// It has come to the end of an iteration that waits for others.

@@ -405,3 +405,95 @@ struct Unchecked(UnsafeCell<u32>);
 // SAFETY: it is shared for the sake of the race.
 unsafe impl Sync for Unchecked {}
 unsafe impl Send for Unchecked {}
+
+#[test]
+fn a_null_pointer_that_is_followed_is_a_failure() {
+    let model = || {
+        let (x, pointer) =
+            (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicPtr::new(std::ptr::null_mut::<[usize; 4]>())));
+        let other = (Arc::clone(&x), Arc::clone(&pointer));
+        let handle = thread::spawn(move || {
+            // The flag is set before the pointer is.
+            other.0.store(1, Release);
+            other.1.store(Box::into_raw(Box::new([7; 4])), Release);
+        });
+        if x.load(Acquire) == 1 {
+            let found = std::hint::black_box(pointer.load(Acquire));
+            // SAFETY: none: that is the bug.
+            assert_eq!(unsafe { (&raw const (*found)[2]).read_volatile() }, 7);
+        }
+        handle.join().unwrap();
+    };
+    let failure =
+        fails(&["main has followed a null pointer, plus 16", "its last operation was that at", "robust.rs"], model);
+    assert!(failure.starts_with("invalid-pointer: "), "{failure}");
+    assert!(failure.contains("SELVEDGE_REPLAY="), "{failure}");
+    all_is_well();
+}
+
+#[test]
+fn a_wild_pointer_that_is_followed_is_a_failure() {
+    for wild in [0x7000_0000_0000_usize, 0xdead_0000_0000_0000] {
+        let failure = fails(
+            &["has followed a pointer to memory that is not there", "it has performed no operation"],
+            move || {
+                let wild: *const u64 = std::ptr::with_exposed_provenance(std::hint::black_box(wild));
+                // SAFETY: none: that is the bug.
+                std::hint::black_box(unsafe { wild.read_volatile() });
+            },
+        );
+        assert!(failure.starts_with("invalid-pointer: "), "{failure}");
+        all_is_well();
+    }
+    // Also by what the system's library does.
+    fails(&["has followed a pointer to memory that is not there"], || {
+        let wild: *const [u64; 100] = std::ptr::with_exposed_provenance(std::hint::black_box(0x7000_0000_0000));
+        let mut copy = [0_u64; 100];
+        // SAFETY: none: that is the bug.
+        unsafe { std::ptr::copy_nonoverlapping(wild, &raw mut copy, std::hint::black_box(1)) };
+        std::hint::black_box(copy);
+    });
+    all_is_well();
+}
+
+/// Follows a wild pointer when it is dropped.
+struct Wild;
+
+impl Drop for Wild {
+    fn drop(&mut self) {
+        let wild: *const u64 = std::ptr::with_exposed_provenance(std::hint::black_box(0x7000_0000_0000));
+        // SAFETY: none: that is the bug.
+        std::hint::black_box(unsafe { wild.read_volatile() });
+    }
+}
+
+#[test]
+fn a_panic_that_leads_to_a_wild_pointer_is_told_first() {
+    let failure = fails(&["first of all", "goes wrong: main has followed a pointer"], || {
+        let _wild = Wild;
+        panic!("first of all");
+    });
+    assert!(failure.starts_with("invalid-pointer: first of all; "), "{failure}");
+    all_is_well();
+}
+
+#[test]
+fn a_box_that_is_freed_twice_is_a_failure() {
+    let failure = fails(&["frees a block of memory that was freed before", "robust.rs"], || {
+        let owned = Arc::new(AtomicPtr::new(Box::into_raw(Box::new(5_u64))));
+        let other = Arc::clone(&owned);
+        let take = |owned: &AtomicPtr<u64>| {
+            let found = owned.load(Acquire);
+            if !found.is_null() {
+                owned.store(std::ptr::null_mut(), Release);
+                // SAFETY: none if two threads have found it: that is the bug.
+                drop(unsafe { Box::from_raw(found) });
+            }
+        };
+        let handle = thread::spawn(move || take(&other));
+        take(&owned);
+        handle.join().unwrap();
+    });
+    assert!(failure.starts_with("double-free: "), "{failure}");
+    all_is_well();
+}

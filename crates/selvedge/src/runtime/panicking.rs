@@ -60,6 +60,21 @@ fn abandon_in_panic(message: String, place: SourceSpan) -> ! {
     unreachable!("a thread that was stopped is never resumed")
 }
 
+/// A thread was abandoned where it was, with this message. If it was in the middle of a panic, that came first: what to say, and
+/// where the panic was.
+pub(crate) fn torn_off(message: String) -> (String, Option<SourceSpan>) {
+    if !std::thread::panicking() {
+        return (message, None);
+    }
+    SPOILED.set(true);
+    match take_panic() {
+        Some((first, place)) => {
+            (format!("{first}; and what is done because of this panic goes wrong: {message}"), Some(place))
+        }
+        None => (message, None),
+    }
+}
+
 /// Whether destructors of the running thread have made operations that could not be put off while it unwound; asked when it
 /// goes on all the same.
 pub(crate) fn take_aside() -> bool {

@@ -80,6 +80,15 @@ pub(crate) fn fail(kind: ViolationKind, message: String, at: At) -> ! {
     unreachable!("a thread that was stopped is never resumed")
 }
 
+/// The thread that runs has freed a block of memory for the second time. If it panics, it goes on: that is what went wrong.
+#[cold]
+pub(crate) fn freed_twice() {
+    if !std::thread::panicking() {
+        suspend(Yielded::FreedTwice);
+        unreachable!("a thread that was stopped is never resumed")
+    }
+}
+
 /// A violation at one place.
 pub(crate) fn violation(kind: ViolationKind, message: String, place: SourceSpan) -> Stop {
     Stop::Violation(Box::new(Violation { kind, message, places: vec![(place, String::new())] }))
