@@ -350,7 +350,10 @@ impl Pool {
             };
             match catch_unwind(AssertUnwindSafe(all)) {
                 Ok(()) => Ended::Well,
-                Err(_) => Ended::Panicked,
+                Err(payload) => {
+                    runtime::note_payload(payload);
+                    Ended::Panicked
+                }
             }
         };
         let here = Here { thread, yielder: std::ptr::null() };

@@ -24,7 +24,7 @@ mod scrubbing;
 mod stopping;
 
 use panicking::{aside, count_aside, install_hook};
-pub(crate) use panicking::{take_aside, take_panic, torn_off};
+pub(crate) use panicking::{note_payload, take_aside, take_panic, torn_off};
 pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
 use scrubbing::{scrub, scrub_frame};
 use stopping::outside_model;

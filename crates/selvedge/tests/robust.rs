@@ -497,3 +497,17 @@ fn a_box_that_is_freed_twice_is_a_failure() {
     assert!(failure.starts_with("double-free: "), "{failure}");
     all_is_well();
 }
+
+#[test]
+fn a_panic_that_says_nothing_when_it_starts_is_told() {
+    fails(&["assertion: quiet"], || std::panic::resume_unwind(Box::new("quiet")));
+    fails(&["assertion: a panic without a message"], || std::panic::resume_unwind(Box::new(5)));
+    all_is_well();
+}
+
+#[test]
+fn what_is_thrown_may_panic_when_it_is_dropped() {
+    let failure = fails(&["assertion: a panic without a message", "robust.rs"], || std::panic::panic_any(Panics));
+    assert!(!failure.contains("in the destructor"), "{failure}");
+    all_is_well();
+}

@@ -6,6 +6,7 @@ use crate::blocks::quiet;
 use crate::overflow;
 use crate::request::Request;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, ViolationKind};
+use std::any::Any;
 
 /// What destructors do that run because their thread panics.
 ///
@@ -84,6 +85,21 @@ pub(crate) fn take_aside() -> bool {
 /// What the last panic of a model's thread said, and where.
 pub(crate) fn take_panic() -> Option<(String, SourceSpan)> {
     PANIC.take().pop()
+}
+
+/// A thread has ended with a panic. `resume_unwind` does not say so when it is called: then what was thrown is what there is to say.
+/// It is not dropped, since that may panic once more.
+pub(crate) fn note_payload(payload: Box<dyn Any + Send>) {
+    quiet(|| {
+        PANIC.with_borrow_mut(|panics| {
+            if panics.is_empty() {
+                let text = payload.downcast_ref::<&str>().copied();
+                let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+                panics.push((text.unwrap_or("a panic without a message").to_owned(), SourceSpan::default()));
+            }
+        });
+    });
+    std::mem::forget(payload);
 }
 
 /// Panics of a model's threads are part of its verdict: they are not printed when they happen, but kept.
