@@ -240,9 +240,17 @@ impl<T: ?Sized> Arc<T> {
         std::sync::Arc::ptr_eq(this.value(), other.value())
     }
 
-    /// A pointer to the value.
+    /// A pointer to the value, which [`Arc::from_raw`] makes an `Arc` again, as long as the references are as many as they count.
     pub fn as_ptr(this: &Self) -> *const T {
-        std::sync::Arc::as_ptr(this.value())
+        let pointer = std::sync::Arc::as_ptr(this.value());
+        if this.is_of_this_run() {
+            counts_for_nobody(&this.count);
+            runtime::shared(|shared| {
+                let raw = shared.raw_arcs.entry(pointer.cast::<()>().addr());
+                raw.or_insert_with(|| (this.count.clone(), this.made.number));
+            });
+        }
+        pointer
     }
 
     /// Becomes a pointer; [`Arc::from_raw`] makes it an `Arc` again.
@@ -256,21 +264,15 @@ impl<T: ?Sized> Arc<T> {
         pointer
     }
 
-    /// What [`Arc::into_raw`] has made a pointer of.
+    /// What [`Arc::into_raw`] has made a pointer of, or [`Arc::as_ptr`].
     ///
     /// # Safety
     ///
     /// As for `std`'s.
+    #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
-        let key = pointer.cast::<()>().addr();
-        let known = runtime::current().and_then(|_| {
-            runtime::shared(|shared| {
-                let (count, number) = shared.raw_arcs.get(&key)?;
-                Some((count.clone(), Made { run: shared.run, number: *number }))
-            })
-        });
-        let (count, made) = known.unwrap_or((None, Made::OUTSIDE));
-        // SAFETY: the caller has promised that the pointer comes from `into_raw`.
+        let (count, made) = known_by(pointer.cast::<()>().addr());
+        // SAFETY: the caller has promised that the pointer comes from `into_raw`, or that a reference was forgotten.
         let value = unsafe { std::sync::Arc::from_raw(pointer) };
         Arc { value: Some(value), count, made }
     }
@@ -311,6 +313,24 @@ impl<T: ?Sized> Clone for Arc<T> {
         counts_for_nobody(&arc.count);
         arc
     }
+}
+
+/// What belongs to the value of an `Arc` at some address: a count, and when it was made.
+#[track_caller]
+fn known_by(at: usize) -> (Option<std::sync::Arc<Word>>, Made) {
+    if runtime::current().is_none() {
+        return (None, Made::OUTSIDE);
+    }
+    let (known, is_of_model) = runtime::shared(|shared| {
+        let known = shared.raw_arcs.get(&at).cloned();
+        (known.map(|(count, number)| (count, Made { run: shared.run, number })), shared.blocks.find(at).is_some())
+    });
+    if known.is_none() && is_of_model && !std::thread::panicking() {
+        // References that it does not know would not be counted.
+        let feature = "`Arc::from_raw` of a pointer that comes neither from `Arc::into_raw` nor from `Arc::as_ptr`";
+        runtime::stop(feature.to_owned(), Location::caller());
+    }
+    known.unwrap_or((None, Made::OUTSIDE))
 }
 
 /// References to something are counted by `std` as well, which nobody can see (`restored.rs`).
