@@ -22,10 +22,10 @@ use crate::table::table;
 use crate::update::Updates;
 use rustc_hash::FxHashSet;
 use selvedge_graph::MemoryModel;
-use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule};
+use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule, ThreadEnd};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
-use selvedge_machine::{BoundKind, SourceSpan, Status, Stop, ViolationKind};
+use selvedge_machine::{BoundKind, Op, SourceSpan, Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -401,14 +401,27 @@ fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option
         Ok(Replay { stop: None, threads, .. }) => match found.violation.kind {
             ViolationKind::Assertion => "no thread fails",
             kind if is_forever(kind) && threads.iter().all(|end| end.status == Status::Finished) => "all threads end",
+            kind if is_forever(kind) && threads.iter().any(|end| goes_on(end, kind)) => "not all threads wait",
             _ => return None,
         },
+        Err(ReplayError::NoThread { .. }) => "not all threads are there",
         _ => return None,
     };
     let violation = report::violation(&found.violation);
     let what = format!("this was found in one run: {}; and this in another: {what}", found.violation.message);
     let Stop::Unsupported(differs) = not_deterministic(&what, SourceSpan::default()) else { return None };
     Some(format!("{}\n{violation}", differs.feature))
+}
+
+/// Whether a thread could go on though all are said to wait. If some are said to spin, that is not asked of those that read: replays
+/// do not know with which operations threads wait.
+fn goes_on(end: &ThreadEnd, kind: ViolationKind) -> bool {
+    let never_waits = |op: &Op| match op {
+        Op::Spawn { .. } => true,
+        Op::Access(access) => kind == ViolationKind::Deadlock && access.until.is_none(),
+        _ => false,
+    };
+    end.status == Status::Ready && end.waiting.as_ref().is_some_and(|(op, _)| never_waits(op))
 }
 
 /// A loop that may never end.

@@ -230,6 +230,29 @@ fn a_failure_that_does_not_come_again_is_refused() {
     assert!(failure.contains("it failed: only once"), "{failure}");
 }
 
+#[test]
+fn threads_that_wait_forever_in_one_run_only_are_refused() {
+    static RUNS: [Outside; 2] = [const { Outside::new(0) }; 2];
+    /// Makes more operations in later runs.
+    fn stores_and_then(runs: &Outside, waits: impl FnOnce(Arc<AtomicU32>) + Send + 'static) {
+        let x = Arc::new(AtomicU32::new(0));
+        for _ in 0..runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed).min(4) {
+            x.store(0, Relaxed);
+        }
+        thread::spawn(move || waits(x)).join().unwrap();
+    }
+    let failure = refused(|| stores_and_then(&RUNS[0], |_| thread::park()));
+    assert!(failure.contains("deadlock: "), "{failure}");
+    let failure = refused(|| {
+        stores_and_then(&RUNS[1], |x| {
+            while x.load(Relaxed) == 0 {
+                thread::yield_now();
+            }
+        });
+    });
+    assert!(failure.contains("livelock: "), "{failure}");
+}
+
 /// Where things lie in memory is up to the allocator.
 #[test]
 fn addresses_that_differ_are_no_difference() {

@@ -7,6 +7,7 @@ use crate::overflow;
 use crate::request::Request;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, ViolationKind};
 use std::any::Any;
+use std::io::Write;
 
 /// What destructors do that run because their thread panics.
 ///
@@ -116,6 +117,15 @@ pub(super) fn install_hook() {
     });
 }
 
+/// `std` is about to say that it aborts the process, which nobody can keep it from.
+fn say_that_nothing_aborts() {
+    // Not by a macro: tests keep what these print to themselves, and what `std` says is seen.
+    let _ = writeln!(
+        std::io::stderr(),
+        "selvedge: a thread of a model panics while it panics; the process goes on, whatever the next line says:"
+    );
+}
+
 fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
     let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
     // What comes next is the end of the process, unless it is caught.
@@ -134,6 +144,7 @@ fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
         };
         if overflow::aborts() {
             SPOILED.set(true);
+            say_that_nothing_aborts();
         } else {
             eprintln!("selvedge: {message} at {place}");
         }
