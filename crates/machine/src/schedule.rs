@@ -79,6 +79,8 @@ pub struct ThreadEnd {
     pub status: Status,
     /// The Op that it waits with, if it is ready.
     pub waiting: Option<(Op, Site)>,
+    /// Whether it could make a step in an interleaving that comes to this; that is not known if none does.
+    pub enabled: bool,
     /// Where it stands, if it is blocked because an iteration of a loop changes nothing.
     pub spins: Option<Site>,
 }
@@ -172,7 +174,9 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
             stop = stopped;
         }
     }
-    Ok(Replay { events, stop, threads: ends(&sc.machine), output: sc.machine.output().to_owned(), weak: false })
+    let mut threads = ends(&sc.machine);
+    threads.iter_mut().for_each(|end| end.enabled = sc.enabled(end.thread));
+    Ok(Replay { events, stop, threads, output: sc.machine.output().to_owned(), weak: false })
 }
 
 /// A replay that is over before the first step.
@@ -192,5 +196,5 @@ fn thread_end<M: Machine>(machine: &M, thread: ThreadId) -> ThreadEnd {
     let status = machine.status(thread);
     let waiting = (status == Status::Ready).then(|| (*machine.pending(thread), machine.site_of_step(thread)));
     let spins = (status == Status::AssumeBlocked && machine.spins(thread)).then(|| machine.site_of_step(thread));
-    ThreadEnd { thread, name: machine.thread_name(thread), status, waiting, spins }
+    ThreadEnd { thread, name: machine.thread_name(thread), status, waiting, enabled: false, spins }
 }

@@ -413,15 +413,11 @@ fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option
     Some(format!("{}\n{violation}", differs.feature))
 }
 
-/// Whether a thread could go on though all are said to wait. If some are said to spin, that is not asked of those that read: replays
-/// do not know with which operations threads wait.
+/// Whether a thread could go on though all are said to wait. If some are said to spin, those that read are not asked: replays do
+/// not know with which operations threads wait.
 fn goes_on(end: &ThreadEnd, kind: ViolationKind) -> bool {
-    let never_waits = |op: &Op| match op {
-        Op::Spawn { .. } => true,
-        Op::Access(access) => kind == ViolationKind::Deadlock && access.until.is_none(),
-        _ => false,
-    };
-    end.status == Status::Ready && end.waiting.as_ref().is_some_and(|(op, _)| never_waits(op))
+    let spawns = || matches!(end.waiting, Some((Op::Spawn { .. }, _)));
+    end.enabled && (kind == ViolationKind::Deadlock || spawns())
 }
 
 /// A loop that may never end.

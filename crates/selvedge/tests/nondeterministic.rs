@@ -4,9 +4,9 @@
 #![allow(unsafe_code)]
 
 use selvedge::model::Builder;
-use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::Relaxed;
 use selvedge::sync::atomic::{AtomicPtr, AtomicU32};
+use selvedge::sync::{Arc, Mutex};
 use selvedge::thread;
 use std::hash::BuildHasher;
 use std::sync::atomic::AtomicU32 as Outside;
@@ -251,6 +251,38 @@ fn threads_that_wait_forever_in_one_run_only_are_refused() {
         });
     });
     assert!(failure.contains("livelock: "), "{failure}");
+}
+
+/// What threads share beside the model decides how many operations one makes: they seem to wait for a lock that is free.
+#[test]
+fn threads_that_wait_for_what_is_there_are_refused() {
+    let failure = refused(|| {
+        let shared = Arc::new((Mutex::new(()), AtomicU32::new(0), AtomicU32::new(0), Outside::new(0)));
+        let one = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                drop(shared.0.lock());
+                shared.3.store(1, std::sync::atomic::Ordering::SeqCst);
+                drop(shared.0.lock());
+                shared.3.store(0, std::sync::atomic::Ordering::SeqCst);
+            })
+        };
+        let other = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                drop(shared.0.lock());
+                shared.1.fetch_add(1, Relaxed);
+                if shared.3.load(std::sync::atomic::Ordering::SeqCst) == 1 {
+                    shared.2.store(1, Relaxed);
+                }
+                drop(shared.0.lock());
+            })
+        };
+        shared.1.fetch_add(1, Relaxed);
+        one.join().unwrap();
+        other.join().unwrap();
+    });
+    assert!(failure.contains("deadlock: ") || failure.contains("operation"), "{failure}");
 }
 
 /// Where things lie in memory is up to the allocator.

@@ -36,13 +36,27 @@ pub struct Script {
 
 impl Script {
     pub fn thread(mut self, n: usize, name: &str, status: Status) -> Script {
-        self.ends.push(ThreadEnd { thread: t(n), name: name.into(), status, waiting: None, spins: None });
+        self.ends.push(ThreadEnd {
+            thread: t(n),
+            name: name.into(),
+            status,
+            waiting: None,
+            enabled: false,
+            spins: None,
+        });
         self
     }
 
     pub fn waiting(mut self, n: usize, name: &str, op: Op, site: Site) -> Script {
         let waiting = Some((op, site));
-        self.ends.push(ThreadEnd { thread: t(n), name: name.into(), status: Status::Ready, waiting, spins: None });
+        self.ends.push(ThreadEnd {
+            thread: t(n),
+            name: name.into(),
+            status: Status::Ready,
+            waiting,
+            enabled: false,
+            spins: None,
+        });
         self
     }
 

@@ -82,7 +82,7 @@ impl<T> Arc<T> {
     /// The value, if this is the only reference to it.
     #[track_caller]
     pub fn try_unwrap(mut this: Arc<T>) -> Result<T, Arc<T>> {
-        if !this.is_unique() {
+        if !this.is_given_up() {
             return Err(this);
         }
         this.dies();
@@ -183,6 +183,18 @@ impl<T: ?Sized> Arc<T> {
                 count.access(Order::AcqRel, less, at) == 1
             }
             _ => std::sync::Arc::strong_count(self.value()) == 1,
+        }
+    }
+
+    /// Gives the reference up if it is the only one, which `Weak`s can see; whether it is.
+    #[track_caller]
+    fn is_given_up(&self) -> bool {
+        match &self.count {
+            Some(count) if self.is_of_this_run() => {
+                let none = Request::cas(1, 0, Order::Relaxed);
+                count.access(Order::Acquire, none, Location::caller()) == 1
+            }
+            _ => self.is_unique(),
         }
     }
 

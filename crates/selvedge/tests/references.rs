@@ -1,10 +1,12 @@
 //! `Arc`s that are made of pointers: their references are counted like others, whether the pointer comes from `into_raw` or from
-//! `as_ptr`, as wakers and lists of tasks have it.
+//! `as_ptr`, as wakers and lists of tasks have it. And `Arc`s that are taken apart while others look.
 
 #![allow(unsafe_code)]
 
 use selvedge::model::Builder;
 use selvedge::sync::Arc;
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::thread;
 use std::collections::BTreeSet;
 use std::mem::{ManuallyDrop, forget};
@@ -96,6 +98,40 @@ fn either_thread_may_be_the_last() {
     assert_eq!(*seen.lock().unwrap(), BTreeSet::from([false, true]));
 }
 
+/// Whether an `Arc` could be unwrapped, and what others had done to the value then; whether a `Weak` could be upgraded.
+fn unwraps_and_upgrades(unwraps_first: bool) -> BTreeSet<(Option<usize>, bool)> {
+    noted(move |note| {
+        let one = Arc::new(("x".to_owned(), AtomicUsize::new(0)));
+        let weak = Arc::downgrade(&one);
+        let unwrap = move || Arc::try_unwrap(one).ok().map(|(_, count)| count.load(SeqCst));
+        let upgrade = move || {
+            let Some(one) = weak.upgrade() else { return (false, weak) };
+            one.1.fetch_add(1, SeqCst);
+            one.1.fetch_add(1, SeqCst);
+            drop(one);
+            (true, weak)
+        };
+        let (unwrapped, (upgraded, weak)) = if unwraps_first {
+            let handle = thread::spawn(upgrade);
+            (unwrap(), handle.join().unwrap())
+        } else {
+            let handle = thread::spawn(unwrap);
+            let upgraded = upgrade();
+            (handle.join().unwrap(), upgraded)
+        };
+        assert_eq!(weak.strong_count(), 0);
+        assert!(weak.upgrade().is_none());
+        note((unwrapped, upgraded));
+    })
+}
+
+#[test]
+fn what_is_unwrapped_cannot_be_upgraded() {
+    let all = BTreeSet::from([(Some(0), false), (Some(2), true), (None, true)]);
+    assert_eq!(unwraps_and_upgrades(true), all);
+    assert_eq!(unwraps_and_upgrades(false), all);
+}
+
 #[test]
 fn a_pointer_of_which_nothing_is_known_is_refused() {
     let failure = Builder::new()
@@ -107,5 +143,5 @@ fn a_pointer_of_which_nothing_is_known_is_refused() {
         .failure
         .expect("it is refused");
     assert!(failure.contains("`Arc::from_raw` of a pointer that comes neither from"), "{failure}");
-    assert!(failure.contains("raw_arcs.rs"), "{failure}");
+    assert!(failure.contains("references.rs"), "{failure}");
 }
