@@ -436,7 +436,10 @@ impl Pool {
                 let message = || overflow::message_of(strand.here.thread, ended);
                 match ended {
                     Ended::Well => Came::End,
-                    Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
+                    Ended::Panicked => match runtime::take_last_panic() {
+                        Ok(panic) => Came::Panic(Box::new(panic)),
+                        Err(stop) => Came::To(Yielded::Stop(Box::new(stop))),
+                    },
                     Ended::Overflowed => went_wrong(strand, ViolationKind::Assertion, message(), since),
                     Ended::Faulted(_) => went_wrong(strand, ViolationKind::InvalidPointer, message(), since),
                 }

@@ -427,9 +427,6 @@ impl RustMachine {
                     self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
                 let &Pending { request, at } = slot.strand.pending().expect("it waits with an operation");
                 *state = State { status: Status::Ready, op: request.op(), request, at: Some(at), spins: None };
-                if runtime::take_aside() {
-                    return Err(self.caught_panic(thread, at));
-                }
             }
             Came::To(Yielded::Yields { at, .. }) => {
                 let spins = self.slots[thread.index()].as_ref().and_then(|slot| slot.cycle);
@@ -455,13 +452,13 @@ impl RustMachine {
                 return Err(violation(ViolationKind::Assertion, message, place));
             }
         }
+        // It goes on, and was told zero while it panicked.
+        if runtime::take_aside() {
+            let state = &mut self.states[thread.index()];
+            state.status = Status::Stopped;
+            return Err(runtime::caught_panic(state.at.map(runtime::span).unwrap_or_default()));
+        }
         Ok(())
-    }
-
-    fn caught_panic(&mut self, thread: ThreadId, at: At) -> Stop {
-        self.states[thread.index()].status = Status::Stopped;
-        let feature = "a panic that the model catches, during which destructors use shared objects".to_owned();
-        Stop::Unsupported(Box::new(Unsupported { feature, place: runtime::span(at) }))
     }
 
     /// Tells the memory about objects that were met.

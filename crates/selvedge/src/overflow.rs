@@ -68,7 +68,7 @@ const CAUGHT: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", t
 
 /// What is said about a thread that has used up its stack.
 pub(crate) fn message(thread: ThreadId) -> String {
-    format!("stack overflow: {} has used up its stack of 1 MiB", report::name(thread))
+    format!("stack overflow: {} has used up its stack of 1 MiB, the size of all stacks of models", report::name(thread))
 }
 
 /// What is said about a thread that has ended in such a way. Addresses are not told: they are others in every run.

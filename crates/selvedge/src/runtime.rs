@@ -24,7 +24,7 @@ mod scrubbing;
 mod stopping;
 
 use panicking::{aside, count_aside, install_hook};
-pub(crate) use panicking::{note_payload, take_aside, take_panic, torn_off};
+pub(crate) use panicking::{caught_panic, note_payload, take_aside, take_last_panic, take_panic, torn_off};
 pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
 use scrubbing::{scrub, scrub_frame};
 use stopping::outside_model;
@@ -93,6 +93,8 @@ thread_local! {
     static TURNS: Cell<u64> = const { Cell::new(0) };
     /// How many operations destructors have made while their thread unwinds, that could not be put off.
     static ASIDE: Cell<u64> = const { Cell::new(0) };
+    /// How many panics there had been when they last did.
+    static ASIDE_DURING: Cell<usize> = const { Cell::new(0) };
     /// Whether a function runs that `fetch_update` has called.
     static UPDATING: Cell<bool> = const { Cell::new(false) };
     /// Whether a weak exchange that is tried out fails though it finds what it expects.

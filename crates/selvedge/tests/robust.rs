@@ -511,3 +511,33 @@ fn what_is_thrown_may_panic_when_it_is_dropped() {
     assert!(!failure.contains("in the destructor"), "{failure}");
     all_is_well();
 }
+
+/// Looks at an atomic when it is dropped, and says what is there.
+struct Looks(Arc<AtomicUsize>, std::sync::Arc<std::sync::atomic::AtomicUsize>);
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        self.1.store(self.0.load(Relaxed), std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn what_a_destructor_finds_during_a_panic_that_is_caught_is_not_made_up() {
+    fn catch() -> usize {
+        let (x, seen) = (Arc::new(AtomicUsize::new(7)), std::sync::Arc::default());
+        let looks = Looks(x, std::sync::Arc::clone(&seen));
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _looks = looks;
+            panic!("caught");
+        }));
+        assert!(caught.is_err());
+        seen.load(std::sync::atomic::Ordering::Relaxed)
+    }
+    let words = ["a panic that the model catches, during which destructors use shared objects"];
+    // Nothing comes after it.
+    fails(&words, || drop(catch()));
+    fails(&words, || thread::spawn(|| drop(catch())).join().unwrap());
+    // It makes a difference.
+    fails(&words, || assert_eq!(catch(), 7));
+    all_is_well();
+}

@@ -1,11 +1,11 @@
 //! Threads of a model that panic: what their destructors do, and what is kept of what they say.
 
 use super::stopping::violation;
-use super::{ASIDE, At, PANIC, SPOILED, YIELDER, Yielded, defer, suspend};
+use super::{ASIDE, ASIDE_DURING, At, PANIC, SPOILED, YIELDER, Yielded, defer, suspend};
 use crate::blocks::quiet;
 use crate::overflow;
 use crate::request::Request;
-use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, ViolationKind};
+use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, Stop, Unsupported, ViolationKind};
 use std::any::Any;
 use std::io::Write;
 
@@ -48,6 +48,7 @@ pub(super) fn aside(request: Request, at: At) -> Outcome {
 pub(super) fn count_aside() {
     let count = ASIDE.get() + 1;
     ASIDE.set(count);
+    ASIDE_DURING.set(PANIC.with_borrow(Vec::len));
     if count > 1_000_000 {
         let (message, place) = take_panic().unwrap_or_default();
         let message = format!("{message}; and a destructor that runs because of this panic does not come to an end");
@@ -81,6 +82,23 @@ pub(crate) fn torn_off(message: String) -> (String, Option<SourceSpan>) {
 /// goes on all the same.
 pub(crate) fn take_aside() -> bool {
     ASIDE.replace(0) > 0
+}
+
+/// A thread goes on that was told zero by what destructors have done because of a panic.
+pub(crate) fn caught_panic(place: SourceSpan) -> Stop {
+    let feature = "a panic that the model catches, during which destructors use shared objects".to_owned();
+    Stop::Unsupported(Box::new(Unsupported { feature, place }))
+}
+
+/// What a thread says that has ended with a panic, and where. If it was told zero because of a panic before that, which it has caught,
+/// there is no telling whether this one comes of it.
+pub(crate) fn take_last_panic() -> Result<(String, SourceSpan), Stop> {
+    let count = PANIC.with_borrow(Vec::len);
+    let (message, place) = take_panic().unwrap_or_default();
+    match ASIDE.get() > 0 && ASIDE_DURING.get() < count {
+        true => Err(caught_panic(place)),
+        false => Ok((message, place)),
+    }
 }
 
 /// What the last panic of a model's thread said, and where.

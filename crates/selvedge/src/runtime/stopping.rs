@@ -9,7 +9,7 @@ use selvedge_machine::{SourceSpan, Stop, Unsupported, Violation, ViolationKind};
 #[track_caller]
 #[cold]
 pub(super) fn outside_model() -> ! {
-    panic!("this can be used inside `selvedge::model` only");
+    panic!("this can be used inside `selvedge::model` only, by threads that `selvedge::thread` has spawned");
 }
 
 /// For operations that are to no object: says that no thread of a model runs while it is known who has called the library.
