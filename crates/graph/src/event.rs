@@ -4,7 +4,7 @@
 //! that fails is a read like any other, with its failure order. Initial values are no events: [`INIT`] stands for the
 //! initialisation of every location.
 
-use crate::request::{Part, Role};
+use crate::request::{Flags, Part, Role};
 use selvedge_ir::{EntityRef, Order, entity};
 use selvedge_machine::ThreadId;
 
@@ -154,6 +154,12 @@ pub struct Event {
 }
 
 impl Event {
+    /// What the value that it reads has made of a read.
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        Flags { exclusive: self.exclusive, blocked: self.blocked, order: self.order }
+    }
+
     /// Whether it reads a location.
     #[inline]
     pub fn is_read(&self) -> bool {

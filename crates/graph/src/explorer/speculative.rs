@@ -101,7 +101,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let location = graph.location(event.loc);
-        let own = location.reads.iter().chain(&location.co).all(|&x| graph.event(x).thread == event.thread);
+        let own = location.accesses().all(|x| graph.event(x).thread == event.thread);
         if own {
             self.habits[event.loc.index()].kept_back = true;
         }
@@ -174,8 +174,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return None;
         }
         let graph = self.graph();
-        let others = graph.location(loc).reads.iter().copied();
-        others.filter(|&b| b != read).find(|&b| graph.event(b).speculative && graph.event(b).confirmed() == write)
+        let mut others = graph.location(loc).reads().filter(|&b| b != read);
+        others.find(|&b| graph.event(b).speculative && graph.event(b).confirmed() == write)
     }
 
     /// Notes that a speculative read takes what another one has read, if what would be deleted was added maximally.
