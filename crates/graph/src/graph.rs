@@ -40,6 +40,8 @@ pub struct Graph {
     seq_cst: usize,
     /// How many reads are blocked.
     blocked: usize,
+    /// Which threads may have speculative reads, as bits; the last one stands for all threads from there on.
+    speculating: u64,
     /// Whether there may be a read whose write has to come next, or an access of which a part has.
     pub may_be_open: bool,
     /// Whether nobody asks for the numbers of what comes before events (`past.rs`).
@@ -325,7 +327,15 @@ impl Graph {
     /// Says whether a read is speculative.
     #[inline]
     pub fn set_speculative(&mut self, read: EventId, speculative: bool) {
-        self.events[read.index()].speculative = speculative;
+        let event = &mut self.events[read.index()];
+        event.speculative = speculative;
+        self.speculating |= u64::from(speculative) << bit_of(event.thread);
+    }
+
+    /// Whether a thread may have speculative reads.
+    #[inline]
+    pub fn may_speculate(&self, thread: ThreadId) -> bool {
+        self.speculating >> bit_of(thread) & 1 == 1
     }
 
     /// The flags of an event that depend on what it reads.
@@ -443,6 +453,7 @@ impl Graph {
         self.events.clear();
         self.seq_cst = 0;
         self.blocked = 0;
+        self.speculating = 0;
         self.clocks.clear();
         self.threads.iter_mut().for_each(Vec::clear);
         self.births.fill(NONE);
@@ -450,4 +461,10 @@ impl Graph {
         self.executed.clear();
         self.locations.iter_mut().for_each(Location::clear);
     }
+}
+
+/// The bit of a thread among those that may have speculative reads.
+#[inline]
+fn bit_of(thread: ThreadId) -> usize {
+    thread.index().min(63)
 }

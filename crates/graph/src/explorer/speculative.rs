@@ -45,6 +45,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The speculative read of a thread that it has not confirmed yet.
     fn open_speculation(&self, thread: ThreadId) -> Option<EventId> {
         let graph = self.graph();
+        let speculates = || graph.thread(thread).iter().any(|&e| graph.event(e).speculative);
+        debug_assert!(graph.may_speculate(thread) || !speculates(), "it is noted that it does");
+        if !graph.may_speculate(thread) {
+            return None;
+        }
         for &e in graph.thread(thread).iter().rev() {
             let event = graph.event(e);
             if event.speculative {

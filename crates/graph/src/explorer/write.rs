@@ -20,7 +20,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let Event { thread, loc, value: old, .. } = *graph.event(read);
         let value = request.written(thread, old, 0).expect("the access writes");
         let (order, role, locked) = (request.access.order, request.role, request.reads());
-        let draft = graph.draft(thread, Kind::Write);
+        let draft = graph.draft_after(read);
         let part = request.part;
         let e = graph.add_write(Event { loc, value, exclusive: true, locked, order, role, part, ..draft });
         self.note_exchange(loc, read);

@@ -6,7 +6,7 @@
 use super::Graph;
 use super::location::Reader;
 use crate::clocks::Basis;
-use crate::event::{Event, EventId, Kind, LocId, NONE, Turn};
+use crate::event::{Event, EventId, Kind, NONE};
 use crate::past;
 use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
@@ -43,37 +43,33 @@ impl Graph {
             None => self.first(thread),
         };
         Event {
-            thread,
             index,
-            kind,
-            exclusive: false,
-            locked: false,
-            phantom: false,
-            blocked: false,
-            speculative: false,
-            composite: false,
-            turn: Turn::Now,
-            confirms: false,
-            waits: false,
-            yields: std::mem::take(&mut self.yields),
-            role: Role::Memory,
-            part: None,
-            choice: 0,
-            order: Order::Plain,
-            loc: LocId::new(0),
-            value: 0,
-            rf: NONE,
-            base: NONE,
-            primary: NONE,
-            co: 0,
             pred,
             place,
-            open: NONE,
             fence,
+            yields: std::mem::take(&mut self.yields),
             executed: self.executed.len() as u32,
             changes: self.changes.len() as u32,
-            past: 0,
+            ..Event::empty(thread, kind)
         }
+    }
+
+    /// The write that comes after an exclusive read, the newest event, with all but its own data filled in.
+    #[inline(always)]
+    pub fn draft_after(&mut self, read: EventId) -> Event {
+        let Event { thread, index, place, fence, executed, changes, .. } = *self.event(read);
+        debug_assert_eq!(read.index() + 1, self.events.len(), "nothing has come in between");
+        let write = Event {
+            index: index + 1,
+            pred: read,
+            place: place + 1,
+            fence,
+            executed,
+            changes,
+            ..Event::empty(thread, Kind::Write)
+        };
+        debug_assert_eq!(write, self.draft(thread, Kind::Write), "it stands where the next event of the thread does");
+        write
     }
 
     /// Where the first event of a thread stands.

@@ -166,7 +166,7 @@ impl Graph {
         self.clocks.copy_from(&other.clocks);
         self.changes.clone_from(&other.changes);
         self.executed.clone_from(&other.executed);
-        (self.seq_cst, self.blocked) = (other.seq_cst, other.blocked);
+        (self.seq_cst, self.blocked, self.speculating) = (other.seq_cst, other.blocked, other.speculating);
         (self.may_be_open, self.without_past, self.yields) = (other.may_be_open, other.without_past, other.yields);
         copy_lists(&mut self.threads, &other.threads, Vec::clone_from, Vec::clear);
         copy_lists(&mut self.locations, &other.locations, Location::copy_from, Location::clear);
