@@ -54,8 +54,12 @@ fn lists(graph: &Graph) -> Option<String> {
         if of(Kind::Write).count() != location.co.len() {
             return Some(format!("the coherence order of {loc} is not complete"));
         }
-        if !of(Kind::Read).eq(location.reads.iter().copied()) {
+        if !of(Kind::Read).eq(location.reads()) {
             return Some(format!("the reads of {loc} are not listed in the order in which they were added"));
+        }
+        let mut reads = location.reads().map(|r| graph.event(r));
+        if !location.may_have_loads() && reads.any(|event| !event.exclusive && !event.blocked) {
+            return Some(format!("a read of {loc} that does not write is not known as such"));
         }
     }
     if graph.ids().filter(|&e| graph.event(e).order == Order::SeqCst).count() != graph.seq_cst_events() {

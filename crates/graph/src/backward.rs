@@ -13,33 +13,38 @@ use crate::graph::Graph;
 use selvedge_ir::EntityRef;
 use std::ops::ControlFlow;
 
-/// Calls `found` with the reads that the newest event, a write, revisits. With `limit`, only reads that are no newer.
-/// With `in_place`, not those that are read again in place instead. `looked_at` are sets of locations (`Event::choice` of
-/// turns).
-pub fn revisits(
-    graph: &Graph,
-    w: EventId,
-    limit: Option<EventId>,
-    how: (bool, &[Vec<LocId>]),
-    mut found: impl FnMut(EventId),
-) {
+/// Which reads are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// Only reads that are no newer.
+    pub limit: Option<EventId>,
+    /// What is newer is known to have been added maximally, and no read among it is revisited.
+    pub newest: Option<EventId>,
+    /// Not those that are read again in place instead.
+    pub in_place: bool,
+    /// Sets of locations (`Event::choice` of turns).
+    pub looked_at: &'a [Vec<LocId>],
+}
+
+/// Calls `found` with the reads that the newest event, a write, revisits.
+pub fn revisits(graph: &Graph, w: EventId, scope: Scope<'_>, mut found: impl FnMut(EventId)) {
     let found = |r| {
         found(r);
         ControlFlow::Continue(())
     };
-    revisits_after(graph, (w, graph.clocks.row(w, PORF)), limit, how, found);
+    revisits_after(graph, (w, graph.clocks.row(w, PORF)), scope, found);
 }
 
 /// The same if so many events of each thread come before the write, until `found` has had enough.
 pub fn revisits_after(
     graph: &Graph,
     (w, counts): (EventId, &[u32]),
-    limit: Option<EventId>,
-    (in_place, looked_at): (bool, &[Vec<LocId>]),
+    Scope { limit, newest, in_place, looked_at }: Scope<'_>,
     mut found: impl FnMut(EventId) -> ControlFlow<()>,
 ) {
     let loc = graph.event(w).loc;
     let past = Past { graph, w, counts };
+    debug_assert!(newest.is_none_or(|newest| past.deletes_maximal(newest, looked_at)), "that is known");
     // Of reads that `w` does not depend on.
     let could = |r: EventId, event: &Event| {
         let settled = || event.composite || in_place && past.waits(r) || is_confirmation(graph, r);
@@ -47,7 +52,8 @@ pub fn revisits_after(
     };
     let mut others = graph.location(loc).reads_by(past.counts, false);
     let Some(oldest) = others.find(|&r| could(r, graph.event(r))) else { return };
-    for e in (oldest.index()..w.index()).rev().map(EventId::new) {
+    let end = newest.map_or(w.index(), |newest| newest.index() + 1);
+    for e in (oldest.index()..end).rev().map(EventId::new) {
         let event = graph.event(e);
         if past.contains(event) {
             continue;
@@ -91,6 +97,12 @@ impl<'a> Past<'a> {
     #[inline]
     fn of(graph: &'a Graph, w: EventId) -> Past<'a> {
         Past { graph, w, counts: graph.clocks.row(w, PORF) }
+    }
+
+    /// Whether all events that are newer than one and do not come before `w` were added maximally.
+    fn deletes_maximal(&self, newer: EventId, looked_at: &[Vec<LocId>]) -> bool {
+        let deleted = (newer.index() + 1..self.w.index()).map(EventId::new);
+        deleted.filter(|&e| !self.contains(self.graph.event(e))).all(|e| self.maximally_added(e, looked_at))
     }
 
     #[inline]
@@ -142,11 +154,11 @@ impl<'a> Past<'a> {
         if location.co[graph.position_of(write) as usize..].iter().any(|&x| self.is_previous(x, e)) {
             return false;
         }
-        let revisited = |&r: &EventId| {
+        let revisited = |r: EventId| {
             let read = graph.event(r);
             (read.base == e || read.primary == e) && self.is_previous(r, e)
         };
         // Of reads, only speculative ones are what others wait for.
-        event.is_read() && !event.speculative || !location.reads.iter().any(revisited)
+        event.is_read() && !event.speculative || !location.reads().any(revisited)
     }
 }

@@ -16,7 +16,7 @@
 //! copied with its clocks.
 
 use crate::event::{Event, EventId, Kind};
-use selvedge_ir::EntityRef;
+use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
 
 /// Program order and reads-from.
@@ -27,6 +27,31 @@ const RELEASED: usize = 2;
 const ROWS: usize = 3;
 /// No row is narrower.
 pub const NARROW: usize = 4;
+
+/// What the clocks of an event depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis {
+    thread: ThreadId,
+    index: u32,
+    kind: Kind,
+    order: Order,
+    phantom: bool,
+    pred: EventId,
+    rf: EventId,
+    fence: EventId,
+    last: EventId,
+    source: EventId,
+}
+
+impl Basis {
+    /// `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread; `source` the write
+    /// that an exclusive write's read reads from.
+    #[inline(always)]
+    pub fn of(event: &Event, last: EventId, source: EventId) -> Basis {
+        let Event { thread, index, kind, order, phantom, pred, rf, fence, .. } = *event;
+        Basis { thread, index, kind, order, phantom, pred, rf, fence, last, source }
+    }
+}
 
 /// The clocks of all events of a graph.
 #[derive(Clone, Default, Debug)]
@@ -93,70 +118,44 @@ impl Clocks {
         self.rows[(e.index() * ROWS + row) * self.width + thread.index()]
     }
 
-    /// Computes the clocks of the newest event, or of an older one again after its source has changed.
-    ///
-    /// `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread; `source` the write that an exclusive write's
-    /// read reads from.
-    #[inline]
-    pub fn compute(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
+    /// How many events have clocks.
+    pub fn count(&self) -> usize {
+        self.rows.len().checked_div(ROWS * self.width).unwrap_or(0)
+    }
+
+    /// Computes the clocks of a new event.
+    #[inline(always)]
+    pub fn push(&mut self, event: Basis) {
         match self.width {
-            4 => self.compute_narrow::<4>(e, event, last, source),
-            8 => self.compute_narrow::<8>(e, event, last, source),
-            _ => self.compute_wide(e, event, last, source),
+            4 => self.rows.extend_from_slice(narrow::<4>(&self.rows, &event).as_flattened()),
+            _ => self.push_wider(event),
         }
     }
 
-    /// The same as `compute_wide` for rows that fit into a few registers: most programs have few threads.
+    #[inline(never)]
+    fn push_wider(&mut self, event: Basis) {
+        match self.width {
+            8 => self.rows.extend_from_slice(narrow::<8>(&self.rows, &event).as_flattened()),
+            _ => self.compute_wide(EventId::new(self.count()), &event),
+        }
+    }
+
+    /// Computes the clocks of an event again, after its source has changed.
     #[inline]
-    fn compute_narrow<const W: usize>(
-        &mut self,
-        e: EventId,
-        event: &Event,
-        last: Option<EventId>,
-        source: Option<EventId>,
-    ) {
-        let (rows, _) = self.rows.as_chunks::<W>();
-        let (mut porf, mut hb, mut released) = ([0; W], [0; W], [0; W]);
-        if event.pred.is_event() {
-            let pred = rows_of(rows, event.pred);
-            (porf, hb) = (pred[PORF], pred[HB]);
-        }
-        let own = event.thread.index();
-        (porf[own], hb[own]) = (event.index, event.index);
-        match event.kind {
-            Kind::Read if event.rf.is_event() => {
-                let rf = rows_of(rows, event.rf);
-                join(&mut porf, &rf[PORF]);
-                // What a phantom read reads is not what the program does.
-                if event.order.acquires() && !event.phantom {
-                    join(&mut hb, &rf[RELEASED]);
-                }
-            }
-            Kind::Write => {
-                if event.order.releases() {
-                    released = hb;
-                } else if event.order.is_atomic() && event.fence.is_event() {
-                    released = rows_of(rows, event.fence)[HB];
-                }
-                if let Some(source) = source.filter(|source| source.is_event()) {
-                    join(&mut released, &rows_of(rows, source)[RELEASED]);
-                }
-            }
-            _ => {}
-        }
-        if let Some(last) = last {
-            let last = rows_of(rows, last);
-            join(&mut porf, &last[PORF]);
-            join(&mut hb, &last[HB]);
-        }
-        let at = e.index() * ROWS * W;
-        match self.rows.get_mut(at..at + ROWS * W) {
-            Some(old) => old.copy_from_slice([porf, hb, released].as_flattened()),
-            None => self.rows.extend_from_slice([porf, hb, released].as_flattened()),
+    pub fn compute(&mut self, e: EventId, event: &Basis) {
+        match self.width {
+            4 => self.set(e, narrow::<4>(&self.rows, event)),
+            8 => self.set(e, narrow::<8>(&self.rows, event)),
+            _ => self.compute_wide(e, event),
         }
     }
 
-    fn compute_wide(&mut self, e: EventId, event: &Event, last: Option<EventId>, source: Option<EventId>) {
+    #[inline(always)]
+    fn set<const W: usize>(&mut self, e: EventId, rows: [[u32; W]; ROWS]) {
+        self.rows.as_chunks_mut::<W>().0[e.index() * ROWS..][..ROWS].copy_from_slice(&rows);
+    }
+
+    fn compute_wide(&mut self, e: EventId, event: &Basis) {
         let size = ROWS * self.width;
         let at = e.index() * size;
         if self.rows.len() <= at {
@@ -186,15 +185,15 @@ impl Clocks {
                 } else if event.order.is_atomic() && event.fence.is_event() {
                     self.join(at, RELEASED, event.fence, HB);
                 }
-                if let Some(source) = source.filter(|source| source.is_event()) {
-                    self.join(at, RELEASED, source, RELEASED);
+                if event.source.is_event() {
+                    self.join(at, RELEASED, event.source, RELEASED);
                 }
             }
             _ => {}
         }
-        if let Some(last) = last {
-            self.join(at, PORF, last, PORF);
-            self.join(at, HB, last, HB);
+        if event.last.is_event() {
+            self.join(at, PORF, event.last, PORF);
+            self.join(at, HB, event.last, HB);
         }
     }
 
@@ -229,6 +228,46 @@ impl Clocks {
     }
 }
 
+/// The same as `compute_wide` for rows that fit into a few registers: most programs have few threads.
+#[inline(always)]
+fn narrow<const W: usize>(rows: &[u32], event: &Basis) -> [[u32; W]; ROWS] {
+    let (rows, _) = rows.as_chunks::<W>();
+    let (mut porf, mut hb, mut released) = ([0; W], [0; W], [0; W]);
+    if event.pred.is_event() {
+        let pred = rows_of(rows, event.pred);
+        (porf, hb) = (pred[PORF], pred[HB]);
+    }
+    let own = event.thread.index();
+    (porf[own], hb[own]) = (event.index, event.index);
+    match event.kind {
+        Kind::Read if event.rf.is_event() => {
+            let rf = rows_of(rows, event.rf);
+            join(&mut porf, &rf[PORF]);
+            // What a phantom read reads is not what the program does.
+            if event.order.acquires() && !event.phantom {
+                join(&mut hb, &rf[RELEASED]);
+            }
+        }
+        Kind::Write => {
+            if event.order.releases() {
+                released = hb;
+            } else if event.order.is_atomic() && event.fence.is_event() {
+                released = rows_of(rows, event.fence)[HB];
+            }
+            if event.source.is_event() {
+                join(&mut released, &rows_of(rows, event.source)[RELEASED]);
+            }
+        }
+        _ => {}
+    }
+    if event.last.is_event() {
+        let last = rows_of(rows, event.last);
+        join(&mut porf, &last[PORF]);
+        join(&mut hb, &last[HB]);
+    }
+    [porf, hb, released]
+}
+
 /// The rows of an event.
 #[inline]
 fn rows_of<const W: usize>(rows: &[[u32; W]], e: EventId) -> &[[u32; W]; ROWS] {
@@ -246,8 +285,8 @@ fn join(mine: &mut [u32], theirs: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::NONE;
     use crate::graph::Graph;
-    use selvedge_ir::Order;
 
     /// A small sequence of numbers that looks random.
     fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
@@ -278,12 +317,15 @@ mod tests {
                     event.phantom = next(8) == 0;
                 }
                 let older = |next: &mut dyn FnMut(usize) -> usize| (n > 0).then(|| EventId::new(next(n)));
-                let last = older(&mut next).filter(|_| kind == Kind::Choose);
+                let last = older(&mut next).filter(|_| kind == Kind::Choose).unwrap_or(NONE);
                 let source = (kind == Kind::Write && !writes.is_empty()).then(|| writes[next(writes.len())]);
+                let basis = Basis::of(&event, last, source.unwrap_or(NONE));
                 graph.touch(event.loc, || (0, false));
                 graph.add(event);
-                narrow.compute(e, &event, last, source);
-                wide.compute_wide(e, &event, last, source);
+                narrow.push(basis);
+                wide.compute_wide(e, &basis);
+                assert_eq!(narrow.rows, wide.rows, "{threads} threads, seed {seed}");
+                narrow.compute(e, &basis);
                 if kind == Kind::Write {
                     writes.push(e);
                 }

@@ -4,7 +4,7 @@
 //! that fails is a read like any other, with its failure order. Initial values are no events: [`INIT`] stands for the
 //! initialisation of every location.
 
-use crate::request::{Part, Role};
+use crate::request::{Flags, Part, Role};
 use selvedge_ir::{EntityRef, Order, entity};
 use selvedge_machine::ThreadId;
 
@@ -85,7 +85,7 @@ impl Turn {
 }
 
 /// An event. Plain data: graphs are copied by copying their events.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
     /// Whose event it is.
     pub thread: ThreadId,
@@ -154,6 +154,49 @@ pub struct Event {
 }
 
 impl Event {
+    /// An event that does nothing yet.
+    #[inline(always)]
+    pub fn empty(thread: ThreadId, kind: Kind) -> Event {
+        Event {
+            thread,
+            index: 0,
+            kind,
+            exclusive: false,
+            locked: false,
+            phantom: false,
+            blocked: false,
+            speculative: false,
+            composite: false,
+            turn: Turn::Now,
+            confirms: false,
+            waits: false,
+            yields: false,
+            role: Role::Memory,
+            part: None,
+            choice: 0,
+            order: Order::Plain,
+            loc: LocId::new(0),
+            value: 0,
+            rf: NONE,
+            base: NONE,
+            primary: NONE,
+            co: 0,
+            pred: NONE,
+            place: 0,
+            open: NONE,
+            fence: NONE,
+            executed: 0,
+            changes: 0,
+            past: 0,
+        }
+    }
+
+    /// What the value that it reads has made of a read.
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        Flags { exclusive: self.exclusive, blocked: self.blocked, order: self.order }
+    }
+
     /// Whether it reads a location.
     #[inline]
     pub fn is_read(&self) -> bool {

@@ -76,8 +76,8 @@ mod write;
 enum Todo {
     /// A read reads from another write.
     Source { read: EventId, write: EventId, older: Option<EventId> },
-    /// A read-modify-write reads from what another one has read from, and writes this.
-    Overtake { read: EventId, write: EventId, value: u64, order: Order },
+    /// A read-modify-write reads from what another one has read from, and writes this; the newest read that it revisits.
+    Overtake { read: EventId, write: EventId, value: u64, order: Order, newest: EventId },
     /// A write is placed elsewhere in coherence order.
     Place { write: EventId, position: u32, older: Option<EventId> },
     /// Another number is chosen.
@@ -315,7 +315,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     fn take_up(&mut self, entry: Todo) -> Result<Go, Over> {
         match entry {
             Todo::Source { read, write, older } => self.read_from(read, write, older),
-            Todo::Overtake { read, write, value, order } => self.overtake(read, write, (value, order)),
+            Todo::Overtake { read, write, value, order, newest } => self.overtake(read, write, (value, order), newest),
             Todo::Place { write, position, older } => self.place(write, position, older),
             Todo::Choice { event, choice } => self.choose(event, choice),
             Todo::Back { write, read } => self.revisit(write, read),
@@ -450,18 +450,25 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         debug_assert_eq!(self.open_thread(), None, "it is noted when a thread has to go on");
         let mut parked = None;
         for thread in (0..self.runner.machine.thread_limit()).map(ThreadId::new) {
-            if self.runner.machine.status(thread) != Status::Ready {
+            let machine = &self.runner.machine;
+            if machine.status(thread) != Status::Ready {
+                continue;
+            }
+            let op = machine.pending(thread);
+            if let Op::Join { thread: other } = op
+                && !machine.can_be_joined(*other)
+            {
                 continue;
             }
             let graph = &self.frames.top.graph;
-            let last = graph.last(thread).map(|last| graph.event(last));
-            if last.is_some_and(|last| last.blocked) || !self.can_go(thread) {
-                continue;
+            if let Some(&last) = graph.thread(thread).last() {
+                let last = graph.event(last);
+                if last.blocked || last.kind == Kind::Turn && self.waits_for_news(thread) {
+                    continue;
+                }
             }
-            if last.is_some_and(|last| last.kind == Kind::Turn) && self.waits_for_news(thread) {
-                continue;
-            }
-            if !self.is_parked(thread) && !self.comes_too_early(thread) {
+            let is_parked = self.may_park(thread, op) && self.is_parked(thread);
+            if !is_parked && !self.comes_too_early(thread) {
                 return Some(thread);
             }
             parked = parked.or(Some(thread));
@@ -478,13 +485,6 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 && self.runner.machine.status(thread) == Status::Ready
         };
         (0..graph.thread_limit()).map(ThreadId::new).find(is_open)
-    }
-
-    fn can_go(&self, thread: ThreadId) -> bool {
-        match self.runner.machine.pending(thread) {
-            Op::Join { thread: other } => self.runner.machine.can_be_joined(*other),
-            _ => true,
-        }
     }
 
     /// The access that a thread stands at.

@@ -6,45 +6,23 @@
 
 use crate::clocks::{self, Clocks, HB, PORF};
 use crate::event::{BOTTOM, Event, EventId, Kind, LocId, NONE, Turn};
-use crate::past;
-use crate::request::{self, Role};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::ThreadId;
 use smallvec::SmallVec;
 
+mod add;
 mod cut;
 mod location;
 mod restrict;
 
 pub use location::Location;
+use location::Reader;
 
 /// A read before it was read again in place.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     read: EventId,
     before: Event,
-}
-
-/// Where the next event of a thread stands.
-struct Next {
-    pred: EventId,
-    index: u32,
-    place: u32,
-    fence: EventId,
-}
-
-impl Next {
-    /// The next event comes after this one.
-    #[inline(always)]
-    fn after(last: EventId, event: &Event) -> Next {
-        let is_release = event.kind == Kind::Fence && event.order.releases();
-        Next {
-            pred: last,
-            index: event.index + 1,
-            place: event.place + u32::from(event.kind != Kind::Turn),
-            fence: if is_release { last } else { event.fence },
-        }
-    }
 }
 
 /// An execution graph.
@@ -62,6 +40,8 @@ pub struct Graph {
     seq_cst: usize,
     /// How many reads are blocked.
     blocked: usize,
+    /// Which threads may have speculative reads, as bits; the last one stands for all threads from there on.
+    speculating: u64,
     /// Whether there may be a read whose write has to come next, or an access of which a part has.
     pub may_be_open: bool,
     /// Whether nobody asks for the numbers of what comes before events (`past.rs`).
@@ -272,157 +252,27 @@ impl Graph {
         (location.init, location.uninitialised) = (init, uninitialised);
     }
 
-    /// Adds an event. A write is placed last in coherence order, a read reads from `event.rf`. The caller computes
-    /// `index`, `pred`, `executed` and `changes` by [`Graph::draft`].
-    #[inline]
-    pub fn add(&mut self, mut event: Event) -> EventId {
-        let e = EventId::new(self.events.len());
-        match event.kind {
-            Kind::Read => {
-                let location = &mut self.locations[event.loc.index()];
-                location.reads.push(e);
-                location.readers.push((event.thread, event.index));
-                if event.composite {
-                    event.open = self.open_turn(event.thread);
-                }
-            }
-            Kind::Write => {
-                let co = &mut self.locations[event.loc.index()].co;
-                co.push(e);
-                event.co = co.len() as u32;
-            }
-            Kind::Spawn => {
-                let child = event.other().index();
-                self.widen(child + 1);
-                self.births[child] = e;
-            }
-            Kind::Fence | Kind::Halt => event.open = self.open_turn(event.thread),
-            Kind::Turn if !event.turn.is_put_off() => event.open = e,
-            _ => {}
-        }
-        self.may_be_open |= event.part.is_some();
-        self.threads[event.thread.index()].push(e);
-        self.seq_cst += usize::from(event.order == Order::SeqCst);
-        self.events.push(event);
-        self.compute(e);
-        e
-    }
-
-    /// An event of a thread that has all but its own data filled in.
-    #[inline(always)]
-    pub fn draft(&mut self, thread: ThreadId, kind: Kind) -> Event {
-        let Next { pred, index, place, fence } = match self.last(thread) {
-            Some(last) => Next::after(last, self.event(last)),
-            None => self.first(thread),
-        };
-        Event {
-            thread,
-            index,
-            kind,
-            exclusive: false,
-            locked: false,
-            phantom: false,
-            blocked: false,
-            speculative: false,
-            composite: false,
-            turn: Turn::Now,
-            confirms: false,
-            waits: false,
-            yields: std::mem::take(&mut self.yields),
-            role: Role::Memory,
-            part: None,
-            choice: 0,
-            order: Order::Plain,
-            loc: LocId::new(0),
-            value: 0,
-            rf: NONE,
-            base: NONE,
-            primary: NONE,
-            co: 0,
-            pred,
-            place,
-            open: NONE,
-            fence,
-            executed: self.executed.len() as u32,
-            changes: self.changes.len() as u32,
-            past: 0,
-        }
-    }
-
-    /// Where the first event of a thread stands.
-    #[cold]
-    fn first(&mut self, thread: ThreadId) -> Next {
-        self.widen(thread.index() + 1);
-        Next { pred: self.birth(thread).unwrap_or(NONE), index: 1, place: 0, fence: NONE }
-    }
-
-    #[inline]
-    fn widen(&mut self, threads: usize) {
-        if self.threads.len() < threads {
-            self.threads.resize_with(threads, Vec::new);
-            self.births.resize(threads, NONE);
-        }
-        self.clocks.widen(threads);
-    }
-
-    /// Computes an event's clocks again.
-    #[inline(never)]
-    fn refresh(&mut self, e: EventId) {
-        self.compute(e);
-    }
-
-    /// Computes an event's clocks.
-    #[inline(always)]
-    fn compute(&mut self, e: EventId) {
-        let event = &self.events[e.index()];
-        let last = match event.kind {
-            Kind::Join => self.last(event.other()).or(self.birth(event.other())),
-            Kind::Read if event.role == Role::Wake => self.waker(event),
-            _ => None,
-        };
-        let source = event.is_rmw_write().then(|| self.event(event.pred).rf);
-        self.clocks.compute(e, event, last, source);
-        if event.kind == Kind::Fence && event.order.acquires() {
-            self.acquire(e);
-        }
-        let event = &self.events[e.index()];
-        if !self.without_past {
-            self.events[e.index()].past = past::of(&self.events, event, last);
-        }
-    }
-
-    /// An acquire fence makes up for the relaxed reads before it.
-    #[cold]
-    fn acquire(&mut self, fence: EventId) {
-        let Event { thread, index, .. } = *self.event(fence);
-        for r in self.threads[thread.index()][..index as usize - 1].iter().rev() {
-            let event = &self.events[r.index()];
-            if event.kind == Kind::Fence && event.order.acquires() {
-                break;
-            }
-            if event.is_read() && event.rf.is_event() && event.order.is_atomic() && !event.phantom {
-                self.clocks.acquire(fence, event.rf);
-            }
-        }
-    }
-
     /// What comes before the next event of a thread: its last one, or its creation.
     #[inline]
     pub fn before_next(&self, thread: ThreadId) -> EventId {
         self.last(thread).or(self.birth(thread)).unwrap_or(NONE)
     }
 
-    /// The signal or broadcast that woke a thread which reads this: the first write of all that it follows from that has
-    /// the thread's bit.
-    fn waker(&self, wake: &Event) -> Option<EventId> {
-        let woken = |w: EventId| w.is_event() && request::was_woken(wake.thread, self.event(w).value);
-        let mut found = None;
-        let mut at = wake.rf;
-        while woken(at) {
-            found = Some(at);
-            at = self.event(self.event(at).pred).rf;
-        }
-        found
+    /// Whether there are reads that a write, the newest event, does not depend on: others it cannot revisit.
+    #[inline(always)]
+    pub fn has_other_reads(&mut self, write: EventId) -> bool {
+        let clock = self.clocks.row(write, PORF);
+        let location = &mut self.locations[self.events[write.index()].loc.index()];
+        let known = location.settled.filter(|(by, _)| {
+            let event = &self.events[by.index()];
+            clock[event.thread.index()] >= event.index
+        });
+        let known = known.map_or(0, |(_, reads)| reads as usize);
+        let is_other = |reader: &Reader| clock[reader.thread.index()] < reader.index;
+        debug_assert!(!location.reads[..known].iter().any(is_other), "what comes before a write stays before it");
+        let other = location.reads[known..].iter().position(is_other);
+        location.settled = Some((write, other.map_or(location.reads.len(), |n| known + n) as u32));
+        other.is_some()
     }
 
     /// Makes a write write something else.
@@ -477,7 +327,15 @@ impl Graph {
     /// Says whether a read is speculative.
     #[inline]
     pub fn set_speculative(&mut self, read: EventId, speculative: bool) {
-        self.events[read.index()].speculative = speculative;
+        let event = &mut self.events[read.index()];
+        event.speculative = speculative;
+        self.speculating |= u64::from(speculative) << bit_of(event.thread);
+    }
+
+    /// Whether a thread may have speculative reads.
+    #[inline]
+    pub fn may_speculate(&self, thread: ThreadId) -> bool {
+        self.speculating >> bit_of(thread) & 1 == 1
     }
 
     /// The flags of an event that depend on what it reads.
@@ -486,6 +344,7 @@ impl Graph {
         let event = &mut self.events[e.index()];
         event.exclusive = exclusive;
         self.may_be_open |= exclusive && event.is_read();
+        self.locations[event.loc.index()].loads |= !exclusive && !blocked;
         self.blocked = self.blocked + usize::from(blocked) - usize::from(event.blocked);
         event.blocked = blocked;
         if event.order != order {
@@ -524,18 +383,28 @@ impl Graph {
 
     /// Moves the newest event, a write, to another place in coherence order.
     pub fn place(&mut self, write: EventId, position: u32) {
-        let event = self.events[write.index()];
-        if event.co == position {
+        let Event { loc, co, .. } = self.events[write.index()];
+        if co == position {
             return;
         }
-        self.unplace(&event);
-        self.locations[event.loc.index()].co.insert(position as usize - 1, write);
-        self.number(event.loc, position);
+        self.unplace(loc, co);
+        self.locations[loc.index()].co.insert(position as usize - 1, write);
+        self.number(loc, position);
     }
 
-    fn unplace(&mut self, event: &Event) {
-        self.locations[event.loc.index()].co.remove(event.co as usize - 1);
-        self.number(event.loc, event.co);
+    /// Takes the write at a place out of the coherence order.
+    #[inline]
+    fn unplace(&mut self, loc: LocId, position: u32) {
+        let location = &mut self.locations[loc.index()];
+        let co = &mut location.co;
+        let write = co[position as usize - 1];
+        location.settled.take_if(|(by, _)| *by == write);
+        if co.len() == position as usize {
+            co.pop();
+            return;
+        }
+        co.remove(position as usize - 1);
+        self.number(loc, position);
     }
 
     /// Numbers the writes of a location from this place on.
@@ -584,6 +453,7 @@ impl Graph {
         self.events.clear();
         self.seq_cst = 0;
         self.blocked = 0;
+        self.speculating = 0;
         self.clocks.clear();
         self.threads.iter_mut().for_each(Vec::clear);
         self.births.fill(NONE);
@@ -591,4 +461,10 @@ impl Graph {
         self.executed.clear();
         self.locations.iter_mut().for_each(Location::clear);
     }
+}
+
+/// The bit of a thread among those that may have speculative reads.
+#[inline]
+fn bit_of(thread: ThreadId) -> usize {
+    thread.index().min(63)
 }

@@ -16,7 +16,7 @@ use selvedge_machine::ThreadId;
 
 /// The number of an event. `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread.
 #[inline]
-pub(crate) fn of(events: &[Event], event: &Event, last: Option<EventId>) -> u64 {
+pub(crate) fn of(events: &[Event], event: &Event, last: EventId) -> u64 {
     let known = |x: EventId| if x.is_event() { events[x.index()].past } else { x.index() as u64 };
     if event.kind == Kind::Turn {
         // The machine does not know of turns.
@@ -24,7 +24,7 @@ pub(crate) fn of(events: &[Event], event: &Event, last: Option<EventId>) -> u64 
     }
     let source = if event.is_read() { event.rf } else { NONE };
     let what = (event.thread.index() as u64) << 8 | event.kind as u64;
-    let learned = known(source) ^ known(last.unwrap_or(NONE)).rotate_left(32);
+    let learned = known(source) ^ known(last).rotate_left(32);
     mix(mix(mix(known(event.pred), what), learned), event.value)
 }
 

@@ -54,7 +54,7 @@ pub fn may_add(graph: &Graph, in_order: bool) -> bool {
     let Some(newest) = graph.ids().next_back() else { return false };
     let event = graph.event(newest);
     // A write may have been read by a thread that waited for it.
-    let is_read = || graph.location(event.loc).reads.iter().any(|&r| graph.event(r).rf == newest);
+    let is_read = || graph.location(event.loc).reads().any(|r| graph.event(r).rf == newest);
     match event.kind {
         // A read has to come before writes that overwrite what it has read, and these after it.
         Kind::Read | Kind::Write if in_order => true,
@@ -246,11 +246,11 @@ impl Search<'_> {
         write.is_none_or(|write| {
             let position = self.graph.position(write);
             let location = self.graph.location(event.loc);
-            let reads = location.reads.iter().filter(|&&r| {
+            let reads = location.reads().filter(|&r| {
                 let read = self.graph.event(r);
                 !read.blocked && !read.reads_nothing() && self.graph.position_of(read.rf) < position
             });
-            location.co[..position as usize - 1].iter().chain(reads).all(|&x| is_done(x))
+            location.co[..position as usize - 1].iter().copied().chain(reads).all(is_done)
         })
     }
 }

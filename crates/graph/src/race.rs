@@ -19,15 +19,16 @@ pub fn race_of(graph: &Graph, e: EventId) -> Option<EventId> {
         other.thread != event.thread && !other.phantom && !both_atomic && !ordered
     };
     let writes = location.co.iter().copied().find(races);
-    writes.or_else(|| event.is_write().then(|| location.reads.iter().copied().find(races)).flatten())
+    writes.or_else(|| event.is_write().then(|| location.reads().find(races)).flatten())
 }
 
 /// The thread with whose private writes to an object an access to it races. Objects know the step in which they were
 /// last written privately, from 1 (`runner.rs`).
 #[inline(always)]
 pub fn race_with_owner(graph: &Graph, e: EventId, addr: Addr, memory: &Memory) -> Option<ThreadId> {
+    let owner = Memory::owner_of(addr).filter(|&owner| owner != graph.event(e).thread)?;
     let id = memory.find(addr)?;
-    let owner = memory.owner(id).filter(|&owner| owner != graph.event(e).thread)?;
+    debug_assert_eq!(memory.owner(id), Some(owner), "an object is in the space of its owner");
     let step = memory.object(id).touched as usize;
     if step == 0 { None } else { race_with_step(graph, e, owner, step) }
 }

@@ -148,6 +148,7 @@ impl Request {
     }
 
     /// How many different values it may leave if it finds `old`.
+    #[inline]
     pub fn alternatives(&self, old: u64) -> u64 {
         match self.role {
             Role::Signal => u64::from((asleep(old)).count_ones()).max(1),
@@ -158,9 +159,17 @@ impl Request {
     /// What it leaves if it finds `old`; nothing if it does not write.
     #[inline]
     pub fn written(&self, thread: ThreadId, old: u64, choice: u64) -> Option<u64> {
-        let mine = 1u64 << (thread.index() % MAX_WAITING);
         match self.role {
             Role::Memory => self.access.written(old).map(|new| truncate(new, self.access.size)),
+            _ => self.written_to_condition(thread, old, choice),
+        }
+    }
+
+    /// The same for a condition variable.
+    fn written_to_condition(&self, thread: ThreadId, old: u64, choice: u64) -> Option<u64> {
+        let mine = 1u64 << (thread.index() % MAX_WAITING);
+        match self.role {
+            Role::Memory => None,
             Role::Wait => Some(old | mine),
             Role::Wake => Some(old & !(mine | mine << MAX_WAITING)),
             Role::Signal => {

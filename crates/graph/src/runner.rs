@@ -77,12 +77,22 @@ impl<M: Machine> Runner<M> {
     /// Brings the machine to where the graph's threads are. If a thread stopped in the newest step, says why.
     pub fn bring(&mut self, graph: &Graph) -> Result<(), Stop> {
         self.unmake(self.agreed);
+        let result = match graph.executed.get(self.made.len()..) {
+            // Most often there is one.
+            Some(&[e]) => self.make(graph, e),
+            _ => self.make_all(graph),
+        };
+        self.agreed = self.made.len();
+        result
+    }
+
+    #[inline(never)]
+    fn make_all(&mut self, graph: &Graph) -> Result<(), Stop> {
         let mut result = Ok(());
         while self.made.len() < graph.executed.len() {
             let e = graph.executed[self.made.len()];
             result = self.make(graph, e);
         }
-        self.agreed = self.made.len();
         result
     }
 

@@ -120,6 +120,12 @@ impl Composites {
         self.attempts.sites.is_empty()
     }
 
+    /// Whether nothing has been found out of the attempts of the program.
+    #[inline]
+    pub fn knows_nothing(&self) -> bool {
+        self.attempts.sites.is_empty() && self.attempts.last_reads.sites.is_empty()
+    }
+
     /// What is known of the attempts of the program.
     pub fn known(&self) -> Attempts {
         self.attempts.clone()
@@ -255,6 +261,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// attempt that is not taken together a thread may spin.
     #[inline]
     pub(super) fn make_composite(&self, thread: ThreadId, request: &mut Request) {
+        if self.composites.knows_nothing() {
+            return;
+        }
         if self.turn_of(thread, request).is_some() {
             request.access.speculative = None;
             request.access.confirms = false;

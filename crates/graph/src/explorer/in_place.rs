@@ -186,21 +186,27 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
     }
 
-    /// Whether a thread is about to make a read-modify-write whose condition does not hold for the coherence-last
-    /// value. It waits outside the graph until something is written, and comes in last of all if nothing is: two such
-    /// reads in a graph could not both be read again in place when they are let go.
+    /// Whether a thread is about to make a read-modify-write with a condition.
     #[inline]
-    pub(super) fn is_parked(&mut self, thread: ThreadId) -> bool {
-        if !self.options.reductions.in_place {
-            return false;
-        }
-        let op = self.runner.machine.pending(thread);
+    pub(super) fn may_park(&self, thread: ThreadId, op: &Op) -> bool {
         let starts_again =
             || !matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) && self.may_start_again(thread);
-        if !Request::is_exchange_that_waits(op) && !starts_again() {
-            return false;
-        }
+        self.options.reductions.in_place && (Request::is_exchange_that_waits(op) || starts_again())
+    }
+
+    /// Whether the condition of a read-modify-write that a thread [is about to make](Explorer::may_park) does not hold for
+    /// the coherence-last value. It waits outside the graph until something is written, and comes in last of all if nothing
+    /// is: two such reads in a graph could not both be read again in place when they are let go.
+    #[inline(never)]
+    pub(super) fn is_parked(&mut self, thread: ThreadId) -> bool {
+        let op = self.runner.machine.pending(thread);
         match op {
+            // What the engine has found out of attempts does not matter.
+            Op::Access(access) if self.composites.knows_nothing() && !access.spins => {
+                let parked = self.waits_outside(thread, access, false);
+                debug_assert_eq!(parked, self.is_parked_with(thread, Request::of_access(access)), "it waits outside");
+                parked
+            }
             Op::Access(access) => self.is_parked_with(thread, Request::of_access(access)),
             _ => Request::of_condition(thread, op).is_some_and(|request| self.is_parked_with(thread, request)),
         }
@@ -209,17 +215,29 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The same of what a thread asks for.
     fn is_parked_with(&mut self, thread: ThreadId, mut request: Request) -> bool {
         self.make_composite(thread, &mut request);
+        if !request.access.spins {
+            return self.waits_outside(thread, &request.access, request.is_condition());
+        }
         let loc = self.locations.get(request.access.addr);
         if loc.is_some_and(|loc| !self.in_place(loc)) {
             return false;
         }
         // A fault is found when it comes to the access.
         let Some((value, write)) = self.newest_value_at(loc, thread, &request) else { return false };
-        if !request.access.spins {
-            return request.is_blocked(value);
-        }
         let pred = self.graph().before_next(thread);
         self.flags_after(thread, &request, pred, (write, value)).blocked
+    }
+
+    /// The same of an access with which a thread does not spin.
+    #[inline]
+    fn waits_outside(&self, thread: ThreadId, access: &Access, is_condition: bool) -> bool {
+        let loc = self.locations.get(access.addr);
+        if loc.is_some_and(|loc| !self.in_place(loc)) {
+            return false;
+        }
+        let newest = self.newest_value_of(loc, thread, (access, is_condition));
+        // A fault is found when it comes to the access.
+        newest.is_some_and(|(value, _)| access.until.as_ref().is_some_and(|until| !until.holds(value, access.size)))
     }
 
     /// The coherence-last value of what a thread asks for, and the write that it is from; none if to read it is an error.
@@ -230,13 +248,24 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The same for a location that is known.
     #[inline]
     fn newest_value_at(&self, loc: Option<LocId>, thread: ThreadId, request: &Request) -> Option<(u64, EventId)> {
-        let (graph, access) = (self.graph(), &request.access);
+        debug_assert!(request.part.is_none(), "what a thread stands at is the whole of it");
+        self.newest_value_of(loc, thread, (&request.access, request.is_condition()))
+    }
+
+    #[inline]
+    fn newest_value_of(
+        &self,
+        loc: Option<LocId>,
+        thread: ThreadId,
+        (access, is_condition): (&Access, bool),
+    ) -> Option<(u64, EventId)> {
+        let graph = self.graph();
         match loc.filter(|&loc| graph.knows(loc)) {
             Some(loc) => {
                 let write = graph.location(loc).write_at(graph.newest(loc));
-                (!self.is_error(loc, write, request)).then(|| (graph.written(loc, write), write))
+                (!self.is_error_of(loc, write, access)).then(|| (graph.written(loc, write), write))
             }
-            None if request.is_condition() => Some((0, INIT)),
+            None if is_condition => Some((0, INIT)),
             None => {
                 let value = self.runner.machine.memory().load(thread, access.addr, access.size, access.raw);
                 Some((value.ok()?, INIT))
@@ -255,11 +284,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     ) -> Result<Go, Over> {
         let graph = self.graph();
         let blocked = |&r: &EventId| graph.event(r).blocked && graph.event(r).rf != write;
-        let reads = &graph.location(loc).reads;
-        if graph.event(write).co < graph.newest(loc) || !reads.iter().any(blocked) {
+        if graph.event(write).co < graph.newest(loc) {
             return Ok(Go::On);
         }
-        let waiting: SmallVec<[EventId; 8]> = reads.iter().copied().filter(blocked).collect();
+        let waiting: SmallVec<[EventId; 8]> = graph.location(loc).reads().filter(blocked).collect();
+        if waiting.is_empty() {
+            return Ok(Go::On);
+        }
         self.catch_up()?;
         let mut choices = false;
         for r in waiting {
@@ -284,8 +315,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             }
             if flags.exclusive && !flags.blocked {
                 let graph = self.graph();
-                let takes = |&x: &EventId| x != r && graph.event(x).rf == write && graph.event(x).exclusive;
-                if graph.location(loc).reads.iter().any(takes) {
+                let takes = |x: EventId| x != r && graph.event(x).rf == write && graph.event(x).exclusive;
+                if graph.location(loc).reads().any(takes) {
                     self.note(loc, |habits| habits.contended = true);
                 }
             }

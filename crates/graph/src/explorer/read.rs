@@ -3,13 +3,25 @@
 use super::granules::Located;
 use super::{Explorer, Go, Habits, Todo};
 use crate::event::{Event, EventId, INIT, Kind, LocId};
+use crate::graph::Graph;
 use crate::models::Model;
 use crate::request::{Flags, Request};
 use crate::{ending, past, race, request};
 use selvedge_ir::EntityRef;
 use selvedge_machine::memory::ObjectKind;
 use selvedge_machine::session::Over;
-use selvedge_machine::{AccessKind, Fault, Machine, Op, ThreadId};
+use selvedge_machine::{Access, AccessKind, Fault, Machine, Op, ThreadId};
+
+/// What has become of a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Read {
+    /// There is nothing that it may read, or all of it is explored later.
+    NotAtAll,
+    /// It reads from the coherence-last write, and it is clear at first sight that it does not race.
+    WithoutRace,
+    /// It reads from the coherence-last write, and that has been looked at.
+    LookedAt,
+}
 
 /// So much is remembered of what the machine says.
 const REMEMBERED: usize = 1 << 16;
@@ -51,30 +63,26 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
         });
         if !request.reads() && !self.is_exchange(request, loc) {
-            return self.write(thread, request, loc, None);
+            return self.store(thread, request, loc);
         }
-        let may_be_open = self.graph().may_be_open;
-        let go = self.read(thread, request, loc)?;
-        match self.graph().last(thread) {
-            // Its write comes before all else that could come next: there is no need to look for that. What a composite
-            // await has read is looked at first.
-            Some(last)
-                if go == Go::On
-                    && !self.restart
-                    && self.graph().awaits_write(last)
-                    && !self.graph().event(last).composite =>
-            {
-                self.tick()?;
-                let somebody_waits = self.graph().blocked_reads() > 0;
-                let go = self.write(thread, request, loc, Some(last))?;
-                if !somebody_waits {
-                    // No other read has been read again in place.
-                    self.frame().graph.may_be_open = may_be_open;
-                }
-                Ok(go)
-            }
-            _ => Ok(go),
+        let (may_be_open, e) = (self.graph().may_be_open, EventId::new(self.graph().len()));
+        let read = self.read(thread, request, loc)?;
+        if matches!(read, Read::NotAtAll) || self.restart {
+            return Ok(if matches!(read, Read::NotAtAll) { Go::Back } else { Go::On });
         }
+        // Its write comes before all else that could come next: there is no need to look for that. What a composite
+        // await has read is looked at first.
+        if !self.graph().awaits_write(e) || self.graph().event(e).composite {
+            return Ok(Go::On);
+        }
+        self.tick()?;
+        let somebody_waits = self.graph().blocked_reads() > 0;
+        let go = self.exchange(request, e, matches!(read, Read::WithoutRace))?;
+        if !somebody_waits {
+            // No other read has been read again in place.
+            self.frame().graph.may_be_open = may_be_open;
+        }
+        Ok(go)
     }
 
     /// An access cannot be performed.
@@ -98,22 +106,35 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// Adds a read (line 14), or the phantom read of a store that counts as an exchange.
-    fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
+    #[inline(always)]
+    fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Read, Over> {
         let access = &request.access;
         let only = self.confirmed_source(thread, access, loc);
         let turn = self.turn_of(thread, request);
-        let graph = &mut self.frames.top.graph;
+        let graph = &self.frames.top.graph;
         let newest = graph.newest(loc);
         let rf = graph.location(loc).write_at(newest);
+        let value = graph.written(loc, rf);
+        let is_own = !rf.is_event() || graph.event(rf).thread == thread;
+        // What the value makes of a read is most often seen at once.
+        let is_whole = request.part.is_none() && access.speculative.is_none();
+        let is_plain = is_whole && !access.spins && self.composites.is_empty();
+        let flags = match is_plain {
+            true => self.flags_at_sight(thread, request, loc, (rf, value)),
+            false => Flags { exclusive: false, blocked: false, order: access.order },
+        };
+        let graph = &mut self.frames.top.graph;
         let draft = graph.draft(thread, Kind::Read);
-        let e = graph.add(Event {
+        let e = graph.add_read(Event {
             loc,
-            value: graph.written(loc, rf),
+            value,
             rf,
             base: rf,
+            exclusive: flags.exclusive,
+            blocked: flags.blocked,
             locked: request.reads() && !matches!(access.kind, AccessKind::Load),
             phantom: !request.reads(),
-            order: access.order,
+            order: flags.order,
             role: request.role,
             confirms: access.confirms,
             waits: access.may_wait(),
@@ -125,38 +146,61 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             Some(turn) => self.read_in_turn(e, turn),
             None => {
                 self.note_read(loc, access, only.is_some());
-                self.lower_bound(e)
+                // Under all models, a thread reads nothing older than its own write.
+                debug_assert!(!is_own || self.lower_bound(e) == newest, "there is nothing else to read");
+                if is_own { newest } else { self.lower_bound(e) }
             }
         };
-        for position in lowest..=newest {
-            let graph = self.graph();
-            let write = graph.location(loc).write_at(position);
-            if only.is_some_and(|only| write != only) {
-                continue;
-            }
-            let value = graph.written(loc, write);
-            // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
-            let stale = position < newest && self.options.reductions.stale && access.may_wait();
-            if stale && self.flags_of(e, request, (write, value)).blocked {
-                continue;
-            }
-            if access.speculative.is_some() && self.plan_rivalry(e, request, write) {
-                continue;
-            }
-            if position == newest {
-                // It may have been tried out with others.
-                if self.graph().event(e).rf != write {
-                    self.frame().graph.set_rf(e, write);
-                }
-                if self.leads_nowhere() {
-                    break;
-                }
-                self.value_has_changed(e, request);
-                return self.has_read(e, request);
-            }
-            self.plan_source(e, request, write);
+        for position in lowest..newest {
+            self.plan_older(e, request, loc, (position, only));
         }
-        Ok(Go::Back)
+        if only.is_some_and(|only| rf != only) || access.speculative.is_some() && self.plan_rivalry(e, request, rf) {
+            return Ok(Read::NotAtAll);
+        }
+        // It may have been tried out with others.
+        if self.graph().event(e).rf != rf {
+            self.frame().graph.set_rf(e, rf);
+        }
+        if self.leads_nowhere() {
+            return Ok(Read::NotAtAll);
+        }
+        if !is_plain {
+            self.value_has_changed(e, request);
+        }
+        debug_assert!(!is_plain || self.value_makes(e, request) == self.graph().event(e).flags(), "it is seen at once");
+        if !request.reads() {
+            return Ok(Read::LookedAt);
+        }
+        let is_free = self.check_race(e)?;
+        self.go_on_after_read(e, request)?;
+        Ok(if is_free { Read::WithoutRace } else { Read::LookedAt })
+    }
+
+    /// Notes that a read may read from the write at some place that is not the last one, if it may.
+    #[inline(never)]
+    fn plan_older(&mut self, e: EventId, request: &Request, loc: LocId, (position, only): (u32, Option<EventId>)) {
+        let graph = self.graph();
+        let write = graph.location(loc).write_at(position);
+        if only.is_some_and(|only| write != only) {
+            return;
+        }
+        // Section 3.1: a read that is not maximal cannot be revisited, so it waits forever.
+        let mut flags = None;
+        if self.options.reductions.stale && request.access.may_wait() {
+            let value = graph.written(loc, write);
+            // Most often it is that which it waits for.
+            if write.is_event() && request.is_blocked(value) {
+                return;
+            }
+            let known = self.flags_of(e, request, (write, value));
+            if known.blocked {
+                return;
+            }
+            flags = Some(known);
+        }
+        if request.access.speculative.is_none() || !self.plan_rivalry(e, request, write) {
+            self.plan_source(e, request, write, flags);
+        }
     }
 
     /// Notes what else a speculative read may do that could read from a write. Whether another one has read from that, so that
@@ -197,21 +241,23 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// What the value that a read has got makes of it.
     #[inline]
     pub(super) fn value_has_changed(&mut self, read: EventId, request: &Request) -> Flags {
-        let Event { loc, thread, value, rf, pred, .. } = *self.graph().event(read);
+        let Event { loc, thread, value, rf, .. } = *self.graph().event(read);
         let access = &request.access;
-        let is_error = self.is_error(loc, rf, request);
         let speculative = access.speculative.is_some()
             && self.speculates(loc)
-            && !is_error
+            && !self.is_error(loc, rf, request)
             && self.is_speculative(thread, access, value);
-        let flags = match is_error {
-            true => request.flags_of_error(),
-            false => self.flags_after(thread, request, pred, (rf, value)),
-        };
+        let flags = self.flags_of(read, request, (rf, value));
         let graph = &mut self.frame().graph;
         graph.set_speculative(read, speculative);
         graph.set_flags(read, flags.exclusive, flags.blocked, flags.order);
         flags
+    }
+
+    /// What the value that a read has got should have made of it.
+    fn value_makes(&mut self, read: EventId, request: &Request) -> Flags {
+        let Event { value, rf, .. } = *self.graph().event(read);
+        self.flags_of(read, request, (rf, value))
     }
 
     /// What a value makes of a read that a thread stands at.
@@ -222,20 +268,30 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// What the value of a write makes of the newest event of a thread, a read.
     pub(super) fn flags_of(&mut self, read: EventId, request: &Request, from: (EventId, u64)) -> Flags {
         let Event { thread, pred, loc, .. } = *self.graph().event(read);
-        if self.is_error(loc, from.0, request) {
-            return request.flags_of_error();
+        if !request.access.spins || self.is_error(loc, from.0, request) {
+            return self.flags_at_sight(thread, request, loc, from);
         }
         self.flags_after(thread, request, pred, from)
+    }
+
+    /// What the value of a write makes of a read with which the thread does not spin.
+    #[inline]
+    fn flags_at_sight(&self, thread: ThreadId, request: &Request, loc: LocId, (write, value): (EventId, u64)) -> Flags {
+        if self.is_error(loc, write, request) { request.flags_of_error() } else { request.flags(thread, value) }
     }
 
     /// Whether an access is an error (line 9) if it reads from a write: if that is the initial one, and there is none. Then
     /// the thread has come to its end. It does not wait, whatever value its condition would refuse, nor does it write.
     #[inline]
     pub(super) fn is_error(&self, loc: LocId, write: EventId, request: &Request) -> bool {
-        // Of an access in several parts it takes all of them; such accesses neither wait nor write at once. What a store
-        // overwrites that counts as an exchange is nothing to the program.
-        let looks_at_it = request.reads() && request.part.is_none() && !request.access.raw;
-        write == INIT && looks_at_it && self.graph().location(loc).uninitialised
+        // Of an access in several parts it takes all of them; such accesses neither wait nor write at once.
+        request.part.is_none() && self.is_error_of(loc, write, &request.access)
+    }
+
+    /// The same of a whole access. What a store overwrites that counts as an exchange is nothing to the program.
+    #[inline]
+    pub(super) fn is_error_of(&self, loc: LocId, write: EventId, access: &Access) -> bool {
+        write == INIT && self.graph().location(loc).uninitialised && access.reads() && !access.raw
     }
 
     /// What the value of a write makes of a read that comes after an event of its thread. To ask the machine may be to run
@@ -291,22 +347,34 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return Ok(Go::On);
         }
         self.check_race(e)?;
+        self.go_on_after_read(e, request)
+    }
+
+    /// The same once it has been looked at whether it races.
+    #[inline(always)]
+    fn go_on_after_read(&mut self, e: EventId, request: &Request) -> Result<Go, Over> {
         let graph = &mut self.frames.top.graph;
-        let event = *graph.event(e);
-        let access = &request.access;
-        // Of an access to several granules, all have to be unwritten; it is looked at when the last one is read.
-        let unwritten = |r: EventId| graph.event(r).rf == INIT && graph.location(graph.event(r).loc).uninitialised;
-        if event.rf == INIT && !access.raw && !event.is_unfinished() && graph.parts_of(e).iter().all(|&r| unwritten(r))
+        let event = graph.event(e);
+        if event.rf == INIT && !request.access.raw && graph.location(event.loc).uninitialised && is_unwritten(graph, e)
         {
-            graph.set_flags(e, event.exclusive, false, event.order);
-            let id = self.runner.machine.memory().find(access.addr).expect("the access was checked");
-            let stop = self.runner.machine.fault(event.thread, access, Fault::Uninitialised(id));
-            return self.halt(event.thread, stop);
+            return self.reads_uninitialised(e, request);
         }
         if !event.exclusive && !event.blocked && !event.is_unfinished() {
             graph.executed.push(e);
         }
         Ok(Go::On)
+    }
+
+    /// A read of what was never written.
+    #[cold]
+    fn reads_uninitialised(&mut self, e: EventId, request: &Request) -> Result<Go, Over> {
+        let graph = &mut self.frames.top.graph;
+        let Event { thread, exclusive, order, .. } = *graph.event(e);
+        graph.set_flags(e, exclusive, false, order);
+        let access = &request.access;
+        let id = self.runner.machine.memory().find(access.addr).expect("the access was checked");
+        let stop = self.runner.machine.fault(thread, access, Fault::Uninitialised(id));
+        self.halt(thread, stop)
     }
 
     pub(super) fn lower_bound(&mut self, e: EventId) -> u32 {
@@ -319,21 +387,21 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         Mo::consistent(graph, changed, &mut self.scratch)
     }
 
-    /// Looks for a data race of an access.
+    /// Looks for a data race of an access. Whether it is clear at first sight that there is none.
     #[inline]
-    pub(super) fn check_race(&mut self, e: EventId) -> Result<(), Over> {
+    pub(super) fn check_race(&mut self, e: EventId) -> Result<bool, Over> {
         let graph = &self.frames.top.graph;
         let event = graph.event(e);
         let Habits { plain, parts, kept_back, .. } = self.habits[event.loc.index()];
         // Most accesses are atomic, and to locations that only such are made to.
-        let is_atomic = !plain && event.order.is_atomic() && !parts && event.part.is_none();
-        if is_atomic && !kept_back && self.options.limits.data_races {
+        let is_atomic = !(plain | parts | kept_back) && event.order.is_atomic() && event.part.is_none();
+        if is_atomic && self.options.limits.data_races {
             let addr = self.runner.place(event.loc).0;
             if race::race_with_owner(graph, e, addr, self.runner.machine.memory()).is_none() {
-                return Ok(());
+                return Ok(true);
             }
         }
-        self.find_race(e)
+        self.find_race(e).map(|()| false)
     }
 
     #[inline(never)]
@@ -365,4 +433,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let machine = &self.runner.machine;
         self.session.stopped(stop, || ending::schedule(machine, graph, Some(e)))
     }
+}
+
+/// Whether what a read reads was never written. Of an access to several granules, all have to be unwritten; it is looked at
+/// when the last one is read.
+#[cold]
+fn is_unwritten(graph: &Graph, e: EventId) -> bool {
+    let unwritten = |&r: &EventId| graph.event(r).rf == INIT && graph.location(graph.event(r).loc).uninitialised;
+    !graph.event(e).is_unfinished() && graph.parts_of(e).iter().all(unwritten)
 }

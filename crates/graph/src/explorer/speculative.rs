@@ -45,6 +45,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// The speculative read of a thread that it has not confirmed yet.
     fn open_speculation(&self, thread: ThreadId) -> Option<EventId> {
         let graph = self.graph();
+        let speculates = || graph.thread(thread).iter().any(|&e| graph.event(e).speculative);
+        debug_assert!(graph.may_speculate(thread) || !speculates(), "it is noted that it does");
+        if !graph.may_speculate(thread) {
+            return None;
+        }
         for &e in graph.thread(thread).iter().rev() {
             let event = graph.event(e);
             if event.speculative {
@@ -101,7 +106,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return false;
         }
         let location = graph.location(event.loc);
-        let own = location.reads.iter().chain(&location.co).all(|&x| graph.event(x).thread == event.thread);
+        let own = location.accesses().all(|x| graph.event(x).thread == event.thread);
         if own {
             self.habits[event.loc.index()].kept_back = true;
         }
@@ -174,8 +179,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return None;
         }
         let graph = self.graph();
-        let others = graph.location(loc).reads.iter().copied();
-        others.filter(|&b| b != read).find(|&b| graph.event(b).speculative && graph.event(b).confirmed() == write)
+        let mut others = graph.location(loc).reads().filter(|&b| b != read);
+        others.find(|&b| graph.event(b).speculative && graph.event(b).confirmed() == write)
     }
 
     /// Notes that a speculative read takes what another one has read, if what would be deleted was added maximally.

@@ -4,10 +4,12 @@
 //! numbers, clocks and places in lists: so the graph becomes that part in place, and what is left to do is what comes after the
 //! read. If the whole graph is still needed, it is copied before, list by list.
 
+use super::location::Reader;
 use super::{Graph, Location};
 use crate::clocks::PORF;
 use crate::event::{BOTTOM, Event, EventId, INIT, Kind, NONE};
 use selvedge_ir::{EntityRef, Order};
+use smallvec::SmallVec;
 
 impl Graph {
     /// Makes this graph the part of it that a revisit of `read` by `write`, the newest event, keeps, in the same order: what was
@@ -25,8 +27,7 @@ impl Graph {
     ) -> usize {
         debug_assert_eq!(write.index() + 1, self.events.len(), "what comes after the write has been cut off");
         let first = read.index() + 1;
-        self.name_kept(first, write, names);
-        self.drop_others(first, names);
+        self.keep(first, write, names);
         self.rename_lists(first, names);
         self.rename_sources(first, names, waiting);
         let common = self.drop_executed((read, write), names, waiting);
@@ -43,68 +44,63 @@ impl Graph {
         common
     }
 
-    /// Gives the events that a revisit by `write` keeps the numbers that they have in the part: the first `count`, and what
-    /// comes before `write`.
-    fn name_kept(&self, count: usize, write: EventId, names: &mut Vec<EventId>) {
+    /// Keeps the first events and what comes before `write`, with their clocks, and gives them the numbers that they have in the
+    /// part. Nothing is cut off any more of what is older than the write that revisits.
+    fn keep(&mut self, first: usize, write: EventId, names: &mut Vec<EventId>) {
         names.clear();
-        names.extend((0..count).map(EventId::new));
-        let kept = self.clocks.row(write, PORF);
-        let mut next = count;
-        names.extend(self.events[count..].iter().map(|event| {
+        names.extend((0..first).map(EventId::new));
+        let kept: SmallVec<[u32; 8]> = SmallVec::from_slice(self.clocks.row(write, PORF));
+        let mut next = first;
+        for n in first..self.events.len() {
+            let event = &mut self.events[n];
+            let list = &mut self.threads[event.thread.index()];
             if kept[event.thread.index()] < event.index {
-                return NONE;
-            }
-            next += 1;
-            EventId::new(next - 1)
-        }));
-    }
-
-    /// Keeps the events that have names, with their clocks. Nothing is cut off any more of what is older than the write that
-    /// revisits.
-    fn drop_others(&mut self, first: usize, names: &[EventId]) {
-        let is_renamed = |e: EventId| is_among(e, first);
-        let renamed = |e: EventId| if is_renamed(e) { names[e.index()] } else { e };
-        for (n, &name) in names.iter().enumerate().skip(first) {
-            let event = &self.events[n];
-            if name == NONE {
+                // What comes before an event in its thread stays with it, and what comes after it does not stay without it.
+                list.truncate(event.index as usize - 1);
                 self.seq_cst -= usize::from(event.order == Order::SeqCst);
                 self.blocked -= usize::from(event.blocked);
+                names.push(NONE);
                 continue;
             }
+            let name = EventId::new(next);
+            names.push(name);
+            next += 1;
+            (event.executed, event.changes) = (0, 0);
+            if name.index() == n {
+                continue;
+            }
+            list[event.index as usize - 1] = name;
+            // These are older.
+            let renamed = |e: EventId| if is_among(e, first) { names[e.index()] } else { e };
             let (pred, open, fence) = (renamed(event.pred), renamed(event.open), renamed(event.fence));
-            self.events[name.index()] = Event { pred, open, fence, executed: 0, changes: 0, ..*event };
+            self.events[name.index()] = Event { pred, open, fence, ..*event };
             self.clocks.rename(EventId::new(n), name);
         }
-        // The write is the newest event.
-        let kept = names[names.len() - 1].index() + 1;
-        self.events.truncate(kept);
-        self.clocks.truncate(kept);
+        self.events.truncate(next);
+        self.clocks.truncate(next);
         self.changes.clear();
     }
 
-    /// The lists of those events that have names. They are in the same order.
+    /// The lists of those events that have names, except for those of threads. They are in the same order.
     fn rename_lists(&mut self, first: usize, names: &[EventId]) {
-        for list in &mut self.threads {
-            // What comes before an event in its thread stays with it.
-            keep_named(list, newer(list, first), names);
-        }
         for birth in &mut self.births {
             if is_among(*birth, first) {
                 *birth = names[birth.index()];
             }
         }
         for location in self.locations.iter_mut().filter(|location| !location.is_unused()) {
-            let from = newer(&location.reads, first);
+            location.settled = None;
+            let from = location.reads.iter().rposition(|reader| reader.read.index() < first).map_or(0, |n| n + 1);
             let mut next = from;
             for n in from..location.reads.len() {
-                let name = names[location.reads[n].index()];
+                let reader = location.reads[n];
+                let name = names[reader.read.index()];
                 if name != NONE {
-                    (location.reads[next], location.readers[next]) = (name, location.readers[n]);
+                    location.reads[next] = Reader { read: name, ..reader };
                     next += 1;
                 }
             }
             location.reads.truncate(next);
-            location.readers.truncate(next);
             // A write may have been placed before older ones.
             let Some(from) = location.co.iter().position(|w| w.index() >= first) else { continue };
             let all = location.co.len();
@@ -170,7 +166,7 @@ impl Graph {
         self.clocks.copy_from(&other.clocks);
         self.changes.clone_from(&other.changes);
         self.executed.clone_from(&other.executed);
-        (self.seq_cst, self.blocked) = (other.seq_cst, other.blocked);
+        (self.seq_cst, self.blocked, self.speculating) = (other.seq_cst, other.blocked, other.speculating);
         (self.may_be_open, self.without_past, self.yields) = (other.may_be_open, other.without_past, other.yields);
         copy_lists(&mut self.threads, &other.threads, Vec::clone_from, Vec::clear);
         copy_lists(&mut self.locations, &other.locations, Location::copy_from, Location::clear);
@@ -194,12 +190,6 @@ fn copy_lists<T: Default>(mine: &mut Vec<T>, theirs: &[T], copy: impl Fn(&mut T,
 #[inline]
 fn is_among(e: EventId, first: usize) -> bool {
     e.index().wrapping_sub(first) < NONE.index() - first
-}
-
-/// Where those events of a list, oldest first, begin that are not among the first ones of their graph.
-#[inline]
-fn newer(list: &[EventId], first: usize) -> usize {
-    list.len() - list.iter().rev().take_while(|e| e.index() >= first).count()
 }
 
 /// Of the events of a list from a place on, keeps those that have names, by these.

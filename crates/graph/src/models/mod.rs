@@ -15,7 +15,7 @@ pub mod rc11;
 pub mod sc;
 pub mod tso;
 
-use crate::event::{Event, EventId, Kind, LocId};
+use crate::event::{Event, EventId, Kind, LocId, NONE};
 use crate::graph::Graph;
 
 /// A memory model that is porf-acyclic, prefix-closed and extensible.
@@ -112,7 +112,7 @@ fn communication(graph: &Graph, x: EventId, rf_counts: impl Fn(&Event, EventId) 
             for position in known..event.co {
                 scratch.visit(location.write_at(position));
             }
-            for &r in &location.reads {
+            for r in location.reads() {
                 let read = graph.event(r);
                 let position = graph.position_of(read.rf);
                 if (known..event.co).contains(&position) && !read.phantom && !read.reads_nothing() {
@@ -135,20 +135,40 @@ fn coherent_from(graph: &Graph, e: EventId, row: usize) -> u32 {
     // It does not count the event itself.
     let clock = graph.clocks.row(event.pred, row);
     let location = graph.location(event.loc);
-    let (mut lowest, mut newer) = (0, false);
+    let (mut lowest, mut oldest) = (0, NONE);
     for (n, &w) in location.co.iter().enumerate().rev() {
         let other = graph.event(w);
         if clock[other.thread.index()] >= other.index {
             lowest = n as u32 + 1;
             break;
         }
-        newer |= w != e;
-    }
-    // If there is no newer write, nothing can have been read that is newer.
-    if newer {
-        for r in location.reads_by(clock, true) {
-            lowest = lowest.max(graph.position_of(graph.event(r).rf));
+        if w != e {
+            oldest = oldest.min(w);
         }
     }
+    // What has been read is newer only if it is among the writes that are. A read of a read-modify-write has nothing after it
+    // but its own write, which is newer than what it has read; a blocked one has nothing after it.
+    if oldest.is_event() && location.may_have_loads() {
+        for r in location.reads_by(clock, true) {
+            let rf = graph.event(r).rf;
+            if rf >= oldest && rf.is_event() {
+                lowest = lowest.max(graph.event(rf).co);
+            }
+        }
+    }
+    debug_assert_eq!(lowest, coherent_from_plain(graph, e, row), "all that comes before it counts");
     lowest
+}
+
+/// The same, as it is said.
+fn coherent_from_plain(graph: &Graph, e: EventId, row: usize) -> u32 {
+    use selvedge_ir::EntityRef;
+    let event = graph.event(e);
+    let is_before = |&x: &EventId| {
+        let other = graph.event(x);
+        event.pred.is_event() && graph.clocks.row(event.pred, row)[other.thread.index()] >= other.index
+    };
+    let location = graph.location(event.loc);
+    let accesses = location.accesses().filter(|x| x != &e && is_before(x));
+    accesses.map(|x| graph.position(x)).max().unwrap_or(0)
 }

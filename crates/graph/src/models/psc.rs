@@ -242,7 +242,7 @@ impl Psc<'_> {
     /// The accesses to the location of one.
     fn accesses(&self, e: EventId) -> impl Iterator<Item = EventId> {
         let location = self.graph.location(self.graph.event(e).loc);
-        location.co.iter().chain(&location.reads).copied()
+        location.accesses()
     }
 
     fn joins(&self, thread: ThreadId) -> impl Iterator<Item = EventId> {
@@ -280,8 +280,7 @@ impl Psc<'_> {
         self.hb(a, b)
             || self.graph.ids().filter(|&x| after_a(x)).any(|x| {
                 let location = self.graph.location(self.graph.event(x).loc);
-                let others = location.co.iter().chain(&location.reads);
-                others.copied().any(|y| x != y && self.hb(y, b) && self.eco(x, y))
+                location.accesses().any(|y| x != y && self.hb(y, b) && self.eco(x, y))
             })
     }
 

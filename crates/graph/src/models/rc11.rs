@@ -15,6 +15,7 @@ use crate::graph::Graph;
 pub struct Rc11;
 
 impl Model for Rc11 {
+    #[inline]
     fn lower_bound(graph: &Graph, e: EventId, _: &mut Scratch) -> u32 {
         coherent_from(graph, e, HB)
     }

@@ -41,7 +41,7 @@ fn dependencies(graph: &Graph, in_order: bool) -> Vec<(EventId, EventId)> {
         for (n, &w) in location.co.iter().enumerate() {
             all.extend(location.co[n + 1..].iter().map(|&later| (w, later)));
         }
-        for &r in location.reads.iter().filter(|&&r| !graph.event(r).blocked && !graph.event(r).reads_nothing()) {
+        for r in location.reads().filter(|&r| !graph.event(r).blocked && !graph.event(r).reads_nothing()) {
             let own = graph.write_of(r);
             let later = &location.co[graph.position(r) as usize..];
             all.extend(later.iter().filter(|&&w| Some(w) != own).map(|&w| (r, w)));
