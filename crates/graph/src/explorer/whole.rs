@@ -25,7 +25,7 @@ use crate::models::Model;
 use crate::past;
 use crate::request::{self, Request};
 use rustc_hash::FxHashMap;
-use selvedge_machine::{Machine, Op, Outcome, Status, ThreadId};
+use selvedge_machine::{Access, Machine, Op, Outcome, Status, ThreadId};
 
 /// What was tried out: by numbers for what comes before an attempt (`past.rs`), and what is read in the iteration.
 pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
@@ -33,9 +33,19 @@ pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether what a thread would start again may be a part only of what it has read since it took its turn.
     pub(super) fn may_be_a_part(&self, thread: ThreadId, turn: EventId) -> bool {
+        self.newest_part(thread).is_some_and(|newest| newest > 0 && newest < self.done_since(turn).len())
+    }
+
+    /// How many of its newest events are of the iteration that a thread would start again, if that is known.
+    fn newest_part(&self, thread: ThreadId) -> Option<usize> {
         let machine = &self.runner.machine;
-        let newest = machine.iteration(thread).filter(|_| machine.status(thread) == Status::AssumeBlocked);
-        newest.is_some_and(|steps| steps > 0 && steps < self.done_since(turn).len())
+        let steps = machine.iteration(thread)?;
+        match machine.status(thread) {
+            Status::AssumeBlocked => Some(steps),
+            // The read that it waits with is an event, but no step yet.
+            Status::Ready => Some(steps + 1),
+            _ => None,
+        }
     }
 
     /// What the thread of a turn has done since: reads and fences.
@@ -50,8 +60,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let thread = graph.event(turn).thread;
         let reads = self.done_since(turn);
         let Some(&first) = reads.first() else { return true };
-        let steps = self.runner.machine.iteration(thread).unwrap_or(reads.len()).min(reads.len());
-        let newest = &reads[reads.len() - steps..];
+        let newest = self.newest_part(thread).unwrap_or(reads.len()).min(reads.len());
+        let newest = &reads[reads.len() - newest..];
         if newest.iter().any(|&e| graph.event(e).part.is_some()) {
             return false;
         }
@@ -89,7 +99,16 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 Some(request) => request.reads() && self.locations.get(request.access.addr) == Some(loc),
                 None => matches!(machine.pending(thread), Op::Fence { .. }),
             };
-            if !same || self.runner.machine.resume(thread, outcome).is_err() {
+            if !same {
+                return false;
+            }
+            // It waits with this read.
+            if let Op::Access(Access { until: Some(until), size, .. }) = machine.pending(thread)
+                && !until.holds(outcome, *size)
+            {
+                return until.retry;
+            }
+            if self.runner.machine.resume(thread, outcome).is_err() {
                 return false;
             }
         }

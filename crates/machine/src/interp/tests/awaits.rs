@@ -32,7 +32,7 @@ fn alone(body: &str) -> String {
 
 #[test]
 fn an_await_is_an_access_with_a_condition() {
-    let Op::Access(access) = first_op("v = await rmw xchg i32 @x, 7, acq until eq 2 mask 0x3 retry") else {
+    let Op::Access(access) = first_op("v = await rmw xchg i32 @x, 7, acq until eq 2 mask 0x3 retry 0") else {
         panic!("it is an access");
     };
     assert_eq!(access.until, Some(Cond { mask: 3, retry: true, ..Cond::new(CmpOp::Eq, 2) }));
