@@ -15,7 +15,11 @@ const TREATMENTS: [(bool, bool, bool); 5] =
     [(true, true, true), (true, false, true), (true, true, false), (true, false, false), (false, false, true)];
 
 /// Whether a livelock is found; none if loops met their bound, or there are too many executions.
-fn finds_livelock(text: &str, (purity, await_, dynamic_purity): (bool, bool, bool), reductions: Reductions) -> Option<bool> {
+fn finds_livelock(
+    text: &str,
+    (purity, await_, dynamic_purity): (bool, bool, bool),
+    reductions: Reductions,
+) -> Option<bool> {
     let mut module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let passes = Passes { purity, await_, verify: true, ..Passes::default() };
     prepare(&mut module, &passes).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -126,13 +126,7 @@ fn is_known_before(func: &Function, flow: &Flow, operand: Operand, block: Block,
 }
 
 /// The await that waits for a condition and then does what an access does.
-fn await_kind(
-    kind: &InstKind,
-    until: CmpOp,
-    mask: u64,
-    operand: Operand,
-    retry: Option<Operand>,
-) -> Option<InstKind> {
+fn await_kind(kind: &InstKind, until: CmpOp, mask: u64, operand: Operand, retry: Option<Operand>) -> Option<InstKind> {
     let (access, ty, addr, order, path) = match *kind {
         // A read that waits is no speculation: the confirmation that follows would have lost what it confirms.
         InstKind::Load { speculative: Some(_), .. } => return None,

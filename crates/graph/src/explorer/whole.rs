@@ -23,9 +23,9 @@ use super::Explorer;
 use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
 use crate::past;
-use crate::request::{self, Request};
+use crate::request::{self, Request, Role};
 use rustc_hash::FxHashMap;
-use selvedge_machine::{Access, Machine, Op, Outcome, Status, ThreadId};
+use selvedge_machine::{Access, Machine, Op, Outcome, Status, ThreadId, truncate};
 
 /// What was tried out: by numbers for what comes before an attempt (`past.rs`), and what is read in the iteration.
 pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
@@ -96,17 +96,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 break;
             }
             let same = match Request::of(thread, machine.pending(thread)) {
-                Some(request) => request.reads() && self.locations.get(request.access.addr) == Some(loc),
+                Some(request) if self.locations.get(request.access.addr) != Some(loc) => false,
+                // It waits with this read.
+                Some(Request { access: Access { until: Some(until), size, .. }, .. })
+                    if !until.holds(outcome, size) =>
+                {
+                    return until.retry;
+                }
+                Some(request) => request.reads() && !changes(&request, outcome),
                 None => matches!(machine.pending(thread), Op::Fence { .. }),
             };
             if !same {
                 return false;
-            }
-            // It waits with this read.
-            if let Op::Access(Access { until: Some(until), size, .. }) = machine.pending(thread)
-                && !until.holds(outcome, *size)
-            {
-                return until.retry;
             }
             if self.runner.machine.resume(thread, outcome).is_err() {
                 return false;
@@ -114,5 +115,18 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let machine = &self.runner.machine;
         machine.status(thread) == Status::AssumeBlocked && machine.spins(thread)
+    }
+}
+
+/// Whether an access, told this, has changed something: then the thread has not only looked.
+fn changes(request: &Request, outcome: Outcome) -> bool {
+    let Access { size, .. } = request.access;
+    match request.role {
+        Role::Memory => {
+            request.access.written(outcome).is_some_and(|new| truncate(new, size) != truncate(outcome, size))
+        }
+        Role::Wait | Role::Wake => true,
+        // How many were woken.
+        Role::Signal | Role::Broadcast => outcome != 0,
     }
 }

@@ -12,7 +12,7 @@
 use super::InterpOptions;
 use super::code::{AwaitAccess, AwaitSite, CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
 use super::flow::Flow;
-use super::pure_iteration::{loop_sites, noted_registers, tracked_loops};
+use super::pure_iteration::{loop_sites, noted_registers, tracked_loops, unnoted};
 use super::registers::{self, Registers};
 use super::select::{Addresses, Root, Selection};
 use rustc_hash::FxHashMap;
@@ -46,6 +46,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         return refuse(program, id, function, "a function with more than 60000 values alive at once");
     }
     let loops = loop_sites(program, &registers, tracked, noted);
+    let unnoted = unnoted(program, &flow, &loops);
     let counters = headers.into_iter().zip(registers.count..).map(|(block, n)| (block, n as Reg)).collect();
     let labels = vec![Pc::MAX; function.blocks.len()];
     let loc = function.loc;
@@ -66,6 +67,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         publishes: options.atomics_publish,
         about: Debug { loc, path: None, ty: None, volatile: false },
     };
+    unnoted.into_iter().for_each(|ins| encoder.emit(ins));
     encoder.body();
     encoder.place_stubs();
     let (labels, in_use) = (encoder.labels, encoder.registers_in_use);

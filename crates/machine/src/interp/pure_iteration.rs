@@ -20,6 +20,10 @@
 //! of them than there are writes: loops with such an await are not looked at (`purity/wait_for_change.rs`).
 //!
 //! Before there is a second thread nobody can change what the loop reads, so it is a livelock.
+//!
+//! Whether a thread that is cut off spins forever depends on what it has read in the iteration, and on nothing that it has
+//! read before. So the start of an iteration notes how many Ops the thread has had: here together with the state, and in an
+//! instruction of its own where the analysis has cut something off. Where the thread stands tells which note counts.
 
 use super::Interpreter;
 use super::code::{Ins, LoopSite, Program, Reg};
@@ -95,6 +99,33 @@ fn body(flow: &Flow, header: Block) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// Whether there is a way into a cycle that does not lead by its header (`goto` into a loop): then the first iteration may
+/// end without having been noted.
+fn has_other_way_in(flow: &Flow, header: Block) -> bool {
+    let mut seen = vec![false; flow.preds.len()];
+    let latches = flow.preds[header.index()].iter().copied().filter(|&pred| flow.is_back_edge(pred, header));
+    let mut stack: Vec<Block> = latches.filter(|&latch| latch != header).collect();
+    while let Some(block) = stack.pop() {
+        if std::mem::replace(&mut seen[block.index()], true) {
+            continue;
+        }
+        let preds = &flow.preds[block.index()];
+        if preds.is_empty() {
+            return true;
+        }
+        stack.extend(preds.iter().copied().filter(|&pred| pred != header));
+    }
+    false
+}
+
+/// Sets what was noted of loops that can be entered elsewhere to something that never is: registers of a new frame hold
+/// whatever was there before.
+pub fn unnoted(program: &Program, flow: &Flow, loops: &FxHashMap<Block, u32>) -> Vec<Ins> {
+    let elsewhere = loops.iter().filter(|&(&header, _)| has_other_way_in(flow, header));
+    let effects = elsewhere.map(|(_, &site)| program.loops[site as usize].noted + 1);
+    effects.map(|dst| Ins::Const { dst, value: u64::MAX }).collect()
 }
 
 /// Gives each loop registers to note its state in, from `next` on.

@@ -261,7 +261,8 @@ pub fn program(seed: u64) -> Program {
     }
     calm.add(Ins::End);
     bodies.push(calm);
-    let mut text = String::from("declare @pthread_create(ptr, ptr, ptr, ptr) -> i32\ndeclare @pthread_join(i64, ptr) -> i32\n");
+    let mut text =
+        String::from("declare @pthread_create(ptr, ptr, ptr, ptr) -> i32\ndeclare @pthread_join(i64, ptr) -> i32\n");
     for (n, value) in memory.iter().enumerate() {
         writeln!(text, "global @v{n} : 4 align 4 = bytes \"0{value}000000\"").expect("writing to a string succeeds");
     }
