@@ -33,7 +33,16 @@ pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether what a thread would start again may be a part only of what it has read since it took its turn.
     pub(super) fn may_be_a_part(&self, thread: ThreadId, turn: EventId) -> bool {
-        self.newest_part(thread).is_some_and(|newest| newest > 0 && newest < self.done_since(turn).len())
+        let done = self.done_since(turn);
+        self.newest_part(thread)
+            .is_some_and(|newest| newest < done.len() && self.may_be_current(&done[done.len() - newest..]))
+    }
+
+    /// Whether all that is read may be up to date at the same time. If not, the iteration comes to its end once, and the thread
+    /// is not stuck in it.
+    fn may_be_current(&self, events: &[EventId]) -> bool {
+        let reads = || events.iter().map(|&e| self.graph().event(e)).filter(|event| event.is_read());
+        reads().all(|one| reads().all(|other| one.loc != other.loc || one.value == other.value))
     }
 
     /// How many of its newest events are of the iteration that a thread would start again, if that is known.
