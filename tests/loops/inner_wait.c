@@ -1,4 +1,4 @@
-// EXPECT purity: verified complete=1 blocked=1
+// EXPECT purity: violation livelock
 // EXPECT await: violation livelock
 // Who has seen that x is not set waits for y, which nobody sets. That x is set meanwhile does not help: an iteration must not
 // be left out because it would be pure if it ever got past the wait in it.

@@ -96,9 +96,10 @@ fn load_and_exchange_are_marked_and_the_exchange_waits() {
         MARK,
         "func @f() {
         bb0 \"a\":
-          v0 \"v\": i32 = load i32 @x, acq spec \"x\"
-          v1 \"n\": i32 = add i32 v0, 1
-          v2 \"o\": i32, v3 \"d\": i1 = await cas i32 @x, v0, v1, acqrel, rlx confirm until eq v0 retry \"x\"
+          v0: i64 = iteration
+          v1 \"v\": i32 = load i32 @x, acq spec \"x\"
+          v2 \"n\": i32 = add i32 v1, 1
+          v3 \"o\": i32, v4 \"d\": i1 = await cas i32 @x, v1, v2, acqrel, rlx confirm until eq v1 retry v0 \"x\"
           ret
         }",
     );
@@ -130,10 +131,11 @@ fn a_value_that_is_carried_is_read_in_every_attempt() {
         MARK,
         "func @f() -> i32 {
         bb0 \"a\":
-          v0 \"w\": i32 = load i32 @x, rlx spec \"x\"
-          v1 \"n\": i32 = add i32 v0, 1
-          v2 \"o\": i32, v3 \"d\": i1 = await cas i32 @x, v0, v1, acqrel, acq confirm until eq v0 retry \"x\"
-          ret v0
+          v0: i64 = iteration
+          v1 \"w\": i32 = load i32 @x, rlx spec \"x\"
+          v2 \"n\": i32 = add i32 v1, 1
+          v3 \"o\": i32, v4 \"d\": i1 = await cas i32 @x, v1, v2, acqrel, acq confirm until eq v1 retry v0 \"x\"
+          ret v1
         }",
     );
 }
@@ -165,9 +167,10 @@ fn a_value_that_is_read_again_at_the_end_is_read_once_in_every_attempt() {
         MARK,
         "func @f() {
         bb0 \"a\":
-          v0 \"w\": i32 = load i32 @x, acq spec \"x\"
-          v1 \"n\": i32 = add i32 v0, 1
-          v2 \"o\": i32, v3 \"d\": i1 = await cas i32 @x, v0, v1, acqrel, rlx confirm until eq v0 retry \"x\"
+          v0: i64 = iteration
+          v1 \"w\": i32 = load i32 @x, acq spec \"x\"
+          v2 \"n\": i32 = add i32 v1, 1
+          v3 \"o\": i32, v4 \"d\": i1 = await cas i32 @x, v1, v2, acqrel, rlx confirm until eq v1 retry v0 \"x\"
           ret
         }",
     );
@@ -273,7 +276,10 @@ fn a_walk_is_speculative_with_its_last_pointer() {
         let text = WALK.replace("EXPECTED", expected);
         let found = text_of(&treated(&text, MARK).0);
         assert!(found.contains("acq spec_zero \"last->next\""), "{found}");
-        assert!(found.contains(&format!("confirm until eq {}", if expected == "v" { "v3" } else { "0" })), "{found}");
+        assert!(found.contains(&format!("confirm until eq {}", if expected == "v" { "v4" } else { "0" })), "{found}");
+        // An attempt begins with the walk, not with its last step.
+        let (before, walk) = found.split_once("\"walk\"").expect("the walk is still there");
+        assert!(before.contains("v1: i64 = iteration") && walk.contains("retry v1"), "{found}");
         assert!(said(&text).ends_with(" if it is zero"), "{}", said(&text));
     }
     declined(&WALK.replace("EXPECTED", "v").replace("br walk", "store i32 1, @y, rlx \"y\"\n br walk"), "y is written");

@@ -65,9 +65,10 @@ fn a_spin_loop_becomes_an_assumption_or_an_await() {
         false,
         "func @f() {
         bb0 \"a\":
-          v0 \"v\": i32 = load i32 @x, sc \"x\"
-          v1: i1 = cmp eq i32 v0, 1
-          assume v1 pure
+          v0: i64 = iteration
+          v1 \"v\": i32 = load i32 @x, sc \"x\"
+          v2: i1 = cmp eq i32 v1, 1
+          assume v2 pure v0
           ret
         }",
     );
@@ -342,10 +343,11 @@ fn nested_loops_are_treated_from_the_inside_out() {
         bb0 \"s\":
           br bb1
         bb1 \"outer\":
-          v0 \"v\": i32 = await load i32 @x, rlx until eq 0
-          v1 \"old\": i32 = await rmw xchg i32 @x, 1, acq until ne 1 retry
-          v2 \"busy\": i1 = cmp ne i32 v1, 0
-          condbr v2, bb1, bb2
+          v0: i64 = iteration
+          v1 \"v\": i32 = await load i32 @x, rlx until eq 0
+          v2 \"old\": i32 = await rmw xchg i32 @x, 1, acq until ne 1 retry v0
+          v3 \"busy\": i1 = cmp ne i32 v2, 0
+          condbr v3, bb1, bb2
         bb2 \"out\":
           ret
         }",

@@ -104,9 +104,8 @@ fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
     stale || retries && !reads_the_same_again(machine, graph, thread)
 }
 
-/// Whether all that a thread has read since it last changed something is as it was: then an iteration of a loop in
-/// which nothing changes, begun again, comes to the same end. If the machine does not know where the iteration began: it is
-/// not before the last change.
+/// Whether all that a thread has read in an iteration of a loop in which nothing changes is as it was: then the iteration,
+/// begun again, comes to the same end. If the machine does not know where the iteration began: behind the last change.
 fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
     let began = match machine.iteration(thread) {
         Some(0) => return true,

@@ -242,9 +242,10 @@ pub enum InstKind {
         mask: u64,
         /// What the value is compared with.
         operand: Operand,
-        /// Whether a thread that is left waiting would go round its loop again and might then get on, so that it
-        /// counts as blocked. Otherwise it spins forever, which is an error.
-        retry: bool,
+        /// Set if a thread that is left waiting would go round its loop again and might then get on, if something is
+        /// different that it has read: the [`Iteration`](InstKind::Iteration) of the loop. Otherwise it spins forever,
+        /// which is an error.
+        retry: Option<Operand>,
         /// What it touches, for reports.
         path: Option<PathId>,
     },
@@ -317,9 +318,13 @@ pub enum InstKind {
     Assume {
         /// An `i1`.
         cond: Operand,
-        /// Whether it cuts off a loop iteration that would change nothing: the thread would start it again.
-        pure: bool,
+        /// Set if it cuts off a loop iteration that would change nothing, so that the thread would start it again: the
+        /// [`Iteration`](InstKind::Iteration) of the loop.
+        pure: Option<Operand>,
     },
+    /// An iteration of a loop begins here. Yields how many steps the thread has made so far, an `i64`, for whoever cuts the
+    /// iteration off. Stands at the header of the loop, whatever becomes of its back edges later.
+    Iteration,
     /// What the front end could not express: an error when it is reached. May have results so that uses stay valid.
     Unsupported {
         /// The feature's name.

@@ -46,7 +46,7 @@ macro_rules! visit_operands {
                 $f(expected, Some(*ty));
                 $f(new, Some(*ty));
             }
-            InstKind::Await { access, ty, addr, operand, .. } => {
+            InstKind::Await { access, ty, addr, operand, retry, .. } => {
                 $f(addr, Some(Type::Ptr));
                 match access {
                     AwaitKind::Load => {}
@@ -57,6 +57,9 @@ macro_rules! visit_operands {
                     }
                 }
                 $f(operand, Some(*ty));
+                if let Some(began) = retry {
+                    $f(began, Some(Type::I64));
+                }
             }
             InstKind::MemCopy { dst, src, len, .. } => {
                 $f(dst, Some(Type::Ptr));
@@ -87,7 +90,13 @@ macro_rules! visit_operands {
                 $f(dst, Some(Type::Ptr));
                 $f(src, Some(Type::Ptr));
             }
-            InstKind::Assume { cond, .. } | InstKind::CondBr { cond, .. } => $f(cond, Some(Type::I1)),
+            InstKind::Assume { cond, pure } => {
+                $f(cond, Some(Type::I1));
+                if let Some(began) = pure {
+                    $f(began, Some(Type::I64));
+                }
+            }
+            InstKind::CondBr { cond, .. } => $f(cond, Some(Type::I1)),
             InstKind::Switch { ty, value, .. } => $f(value, Some(*ty)),
             InstKind::Ret { values } => {
                 for a in values {
@@ -96,6 +105,7 @@ macro_rules! visit_operands {
             }
             InstKind::Fence { .. }
             | InstKind::ThreadLocal { .. }
+            | InstKind::Iteration
             | InstKind::Unsupported { .. }
             | InstKind::Br { .. }
             | InstKind::Unreachable => {}
@@ -177,6 +187,7 @@ impl InstKind {
                 smallvec![*ty, Type::I1]
             }
             InstKind::Await { ty, .. } => smallvec![*ty],
+            InstKind::Iteration => smallvec![Type::I64],
             InstKind::Intrinsic { op, ty, .. } => op.result_types(*ty),
             InstKind::Call { .. } | InstKind::Unsupported { .. } => return None,
             InstKind::Store { .. }
@@ -208,7 +219,8 @@ impl InstKind {
             | InstKind::Select { .. }
             | InstKind::PtrAdd { .. }
             | InstKind::Intrinsic { .. }
-            | InstKind::ThreadLocal { .. } => true,
+            | InstKind::ThreadLocal { .. }
+            | InstKind::Iteration => true,
             _ => false,
         }
     }

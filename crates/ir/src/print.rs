@@ -324,7 +324,7 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
             if *mask != ty.mask() {
                 write!(f, " mask {mask:#x}")?;
             }
-            f.write_str(if *retry { " retry" } else { "" })
+            retry.as_ref().map_or(Ok(()), |began| write!(f, " retry {}", word(began)))
         }
         InstKind::Fence { order } => write!(f, "fence {order}"),
         InstKind::MemCopy { dst, src, len, overlap } => {
@@ -351,8 +351,10 @@ fn print_kind(f: &mut Formatter<'_>, module: &Module, func: &Function, kind: &In
         InstKind::VaCopy { dst, src } => write!(f, "va_copy {}, {}", ptr(dst), ptr(src)),
         InstKind::ThreadLocal { global } => write!(f, "thread_local {}", ptr(&Operand::Global(*global, 0))),
         InstKind::Assume { cond, pure } => {
-            write!(f, "assume {}{}", op(cond, Type::I1), if *pure { " pure" } else { "" })
+            write!(f, "assume {}", op(cond, Type::I1))?;
+            pure.as_ref().map_or(Ok(()), |began| write!(f, " pure {}", word(began)))
         }
+        InstKind::Iteration => f.write_str("iteration"),
         InstKind::Unsupported { feature } => write!(f, "unsupported {}", quoted(feature)),
         InstKind::Br { dest } => write!(f, "br {dest}"),
         InstKind::CondBr { cond, then_dest, else_dest } => {

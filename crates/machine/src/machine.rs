@@ -138,7 +138,8 @@ pub trait Machine {
         false
     }
 
-    /// How many of its newest steps the iteration has that such a thread would start again, if that is known. Steps of it
+    /// How many of its newest steps the iteration has that such a thread would start again, or a `Ready` one whose access
+    /// waits with [`Cond::retry`](crate::Cond::retry); none if it has all since the thread last changed something. Steps of it
     /// that write leave things as they were before it.
     fn iteration(&self, _thread: ThreadId) -> Option<usize> {
         None

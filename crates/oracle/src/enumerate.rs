@@ -292,10 +292,11 @@ impl<M: FinalState> Run<M> {
 }
 
 impl<M: FinalState> Run<M> {
-    /// Whether a thread that starts the iteration of a loop again might get on: something that it has read since it last
-    /// changed anything has changed.
+    /// Whether a thread that starts the iteration of a loop again might get on: something has changed that it has read in
+    /// the iteration, or since it last changed anything.
     fn would_get_on(&self, thread: ThreadId) -> bool {
-        let own = self.trace.events.iter().rev().filter(|event| event.thread == thread);
+        let steps = self.sc.machine.iteration(thread).unwrap_or(usize::MAX);
+        let own = self.trace.events.iter().rev().filter(|event| event.thread == thread).take(steps);
         let quiet = own.take_while(|event| match event.op {
             Op::Access(_) => event.done.new.is_none() || event.done.new == Some(event.done.old),
             op => matches!(op, Op::Fence { .. }),

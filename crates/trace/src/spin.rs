@@ -6,9 +6,9 @@
 //! point, for ever: a livelock. If some value is another one by now, it might get on; that is explored elsewhere, and the
 //! execution counts as cut off.
 //!
-//! Where the iteration began the machine may know ([`Machine::iteration`]). If it does not: it is not before the newest step
-//! by which the thread changed anything, since a pure iteration changes nothing; so what the thread has read before the loop
-//! is looked at as well. That may hide a livelock, if such a value has changed since, but never makes one up.
+//! Where the iteration began the machine knows ([`Machine::iteration`]). One that does not (that of litmus programs, whose
+//! iterations begin behind the newest change) is taken at its word: since a pure iteration changes nothing, it began no
+//! earlier than behind the newest step by which the thread changed anything.
 //!
 //! With observers, stores that nobody reads are in no order, and the last value of a location may depend on the order that
 //! was explored. To start the iteration again would be to read it. Where that decides, the location is taken out of the

@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use super::source::Source;
 use crate::dce;
-use crate::purity::insertion::as_type;
+use crate::purity::insertion::{as_type, make_start, place_start};
 use crate::rewrite::{self, Replacements};
 use selvedge_ir::{AwaitKind, CmpOp, Function, Inst, InstKind, Operand, Speculation};
 
@@ -19,6 +19,7 @@ pub fn run(func: &mut Function, pattern: &Pattern, mark: Option<Speculation>) {
     }
     let exchange = pattern.attempt.exchange;
     let loc = func.insts[exchange].loc;
+    let start = make_start(func, loc);
     let InstKind::Cas { ty, addr, expected, new, success, failure, path, .. } = func.insts[exchange].kind else {
         unreachable!("the pattern ends with a compare-and-exchange");
     };
@@ -36,9 +37,10 @@ pub fn run(func: &mut Function, pattern: &Pattern, mark: Option<Speculation>) {
         mask: ty.mask(),
         operand,
         // A failing attempt starts again with a fresh value.
-        retry: true,
+        retry: Some(Operand::Value(func.result(start))),
         path,
     };
+    place_start(func, pattern.header, start);
 }
 
 /// Puts the load from in front of the loop at the start of its header, instead of the phi.

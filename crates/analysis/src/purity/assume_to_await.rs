@@ -42,8 +42,9 @@ impl Form {
     }
 }
 
-/// The form in which the access in front of a plan's place can wait for the negation of the plan's condition.
-pub fn form(func: &Function, plan: &Plan, flow: &Flow) -> Option<Form> {
+/// The form in which the access in front of a plan's place can wait for the negation of the plan's condition. `began` is the
+/// iteration in which it would wait.
+pub fn form(func: &Function, plan: &Plan, flow: &Flow, began: Operand) -> Option<Form> {
     let Place::After(block, access) = plan.place else { return None };
     let value = *func.insts[access].results.first()?;
     let mut tests = plan.atoms.iter().filter(|atom| uses(atom, value));
@@ -62,7 +63,8 @@ pub fn form(func: &Function, plan: &Plan, flow: &Flow) -> Option<Form> {
         }
         _ => (inverse(op), operand),
     };
-    let kind = await_kind(&func.insts[access].kind, until, mask, operand, plan.retry)?;
+    let retry = plan.retry.then_some(began);
+    let kind = await_kind(&func.insts[access].kind, until, mask, operand, retry)?;
     let others = plan.atoms.iter().copied().filter(|atom| atom != test).collect();
     Some(Form { access, kind, others, took: plan.took })
 }
@@ -124,7 +126,7 @@ fn is_known_before(func: &Function, flow: &Flow, operand: Operand, block: Block,
 }
 
 /// The await that waits for a condition and then does what an access does.
-fn await_kind(kind: &InstKind, until: CmpOp, mask: u64, operand: Operand, retry: bool) -> Option<InstKind> {
+fn await_kind(kind: &InstKind, until: CmpOp, mask: u64, operand: Operand, retry: Option<Operand>) -> Option<InstKind> {
     let (access, ty, addr, order, path) = match *kind {
         // A read that waits is no speculation: the confirmation that follows would have lost what it confirms.
         InstKind::Load { speculative: Some(_), .. } => return None,

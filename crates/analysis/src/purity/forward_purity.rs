@@ -291,14 +291,9 @@ pub fn is_pure_call(module: &Module, callee: Callee) -> bool {
 /// Whether an iteration must not be cut off before an instruction, because it may be an error, or wait for ever.
 fn is_barrier(module: &Module, func: &Function, inst: Inst) -> bool {
     match func.insts[inst].kind {
-        InstKind::Await { retry: false, .. } => true,
+        InstKind::Await { .. } => true,
         InstKind::Load { ty, addr, order, .. } => order == Order::Plain || may_fault(module, func, addr, ty),
-        InstKind::Await { access: AwaitKind::Load, ty, addr, order, .. } => {
-            order == Order::Plain || may_fault(module, func, addr, ty)
-        }
-        InstKind::Rmw { ty, addr, .. } | InstKind::Cas { ty, addr, .. } | InstKind::Await { ty, addr, .. } => {
-            may_fault(module, func, addr, ty)
-        }
+        InstKind::Rmw { ty, addr, .. } | InstKind::Cas { ty, addr, .. } => may_fault(module, func, addr, ty),
         InstKind::Binary { .. } => !dce::is_removable(&func.insts[inst].kind),
         _ => false,
     }

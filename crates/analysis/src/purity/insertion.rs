@@ -6,6 +6,10 @@
 //! reach the place get phis with arbitrary values on the paths that do not define them: on such a path some branch
 //! condition of the disjunct is false.
 //!
+//! Whoever is cut off may spin forever: that depends on what was read in the iteration. So each assumption names the
+//! instruction at the header that notes when an iteration begins ([`InstKind::Iteration`]); it stays there when the loop has
+//! lost its back edges.
+//!
 //! If an inner back edge can lead to the place, a "took internal backedge" register is part of the conjunction: false at
 //! the header, true behind every inner back edge.
 //!
@@ -183,12 +187,25 @@ impl Plan {
     }
 }
 
-/// Inserts the assumption that a plan's condition does not hold.
-pub fn insert_assume(func: &mut Function, plan: &Plan, flow: &Flow) {
+/// Makes the instruction that notes when an iteration begins. It is placed last ([`place_start`]).
+pub fn make_start(func: &mut Function, loc: LocId) -> Inst {
+    func.make_inst(InstKind::Iteration, &[Type::I64], loc)
+}
+
+/// Puts the note of when an iteration begins in front of all that a header does, if anybody wants to know.
+pub fn place_start(func: &mut Function, header: Block, start: Inst) {
+    let began = func.result(start);
+    if func.placed_insts().any(|(_, inst)| func.insts[inst].kind.used_values().contains(&began)) {
+        place_code(func, Place::Top(header), vec![start]);
+    }
+}
+
+/// Inserts the assumption that a plan's condition does not hold. `began` is the iteration that it cuts off otherwise.
+pub fn insert_assume(func: &mut Function, plan: &Plan, flow: &Flow, began: Operand) {
     let mut repair = Repair::new(flow);
     let mut code = Vec::new();
     let negated = negation(func, plan, &mut repair, &mut code);
-    code.push(func.make_inst(InstKind::Assume { cond: negated, pure: true }, &[], plan.loc));
+    code.push(func.make_inst(InstKind::Assume { cond: negated, pure: Some(began) }, &[], plan.loc));
     place_code(func, plan.place, code);
 }
 
@@ -274,7 +291,7 @@ pub fn insert_never(module: &mut Module, id: FuncId, plan: &Plan) {
         until: CmpOp::Ne,
         mask: Type::I8.mask(),
         operand: Operand::Const(0),
-        retry: false,
+        retry: None,
         path,
     };
     let func = &mut module.functions[id];

@@ -42,7 +42,7 @@ use crate::{Loop, LoopForest};
 use forward_purity::Context;
 use insertion::Plan;
 use purity_condition::Condition;
-use selvedge_ir::{Block, Cfg, Dominators, EntityVec, FuncId, Module};
+use selvedge_ir::{Block, Cfg, Dominators, EntityVec, FuncId, Module, Operand};
 use ssa_repair::Flow;
 
 /// Transforms the loops of a function; what was done with each, inner loops first. With `awaits`, assumptions become
@@ -100,6 +100,10 @@ fn plans(context: &Context<'_>, flow: &Flow, condition: &Condition) -> Vec<Plan>
 /// Inserts assumptions first, since splitting a block changes where others stand; at most one await per access.
 fn carry_out(module: &mut Module, id: FuncId, flow: &Flow, plans: Vec<Plan>, awaits: bool, report: &mut LoopReport) {
     let mut waiting = Vec::new();
+    let header = flow.this.header;
+    let loc = insertion::loop_position(module, &module.functions[id], header);
+    let start = insertion::make_start(&mut module.functions[id], loc);
+    let began = Operand::Value(module.functions[id].result(start));
     for (n, plan) in plans.into_iter().enumerate() {
         let insertion = &mut report.insertions[n];
         if plan.has_no_end() {
@@ -108,7 +112,7 @@ fn carry_out(module: &mut Module, id: FuncId, flow: &Flow, plans: Vec<Plan>, awa
             continue;
         }
         let func = &mut module.functions[id];
-        let form = if awaits { assume_to_await::form(func, &plan, flow) } else { None };
+        let form = if awaits { assume_to_await::form(func, &plan, flow, began) } else { None };
         match form {
             Some(form)
                 if !waiting.iter().any(|(_, other): &(Plan, assume_to_await::Form)| other.access == form.access) =>
@@ -116,15 +120,16 @@ fn carry_out(module: &mut Module, id: FuncId, flow: &Flow, plans: Vec<Plan>, awa
                 insertion.kind = report::Kind::Await;
                 waiting.push((plan, form));
             }
-            _ => insertion::insert_assume(func, &plan, flow),
+            _ => insertion::insert_assume(func, &plan, flow, began),
         }
     }
     waiting.sort_by_key(|(_, form)| !form.is_direct());
     for (plan, form) in waiting {
         let func = &mut module.functions[id];
-        let fresh = if form.is_direct() { None } else { flow_of(func, flow.this.header) };
+        let fresh = if form.is_direct() { None } else { flow_of(func, header) };
         assume_to_await::convert(func, &plan, form, fresh.as_ref().unwrap_or(flow));
     }
+    insertion::place_start(&mut module.functions[id], header, start);
 }
 
 fn flow_of(func: &selvedge_ir::Function, header: Block) -> Option<Flow> {

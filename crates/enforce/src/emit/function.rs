@@ -114,7 +114,7 @@ impl Emitter<'_> {
             InstKind::VaStart { .. } | InstKind::VaArg { .. } | InstKind::VaCopy { .. } => {
                 Err(self.refuse(func, inst, "a function of variable arguments"))
             }
-            InstKind::Await { .. } | InstKind::Assume { .. } => {
+            InstKind::Await { .. } | InstKind::Assume { .. } | InstKind::Iteration => {
                 Err(self.refuse(func, inst, "a loop that was made a wait"))
             }
             InstKind::Br { .. }

@@ -70,6 +70,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let goes_on = machine.resume(thread, request::outcome(request.role, thread, value)).is_ok();
         // Whether it would start again or has assumed what does not hold makes no difference: it does not get on.
         let fails = goes_on && machine.status(thread) == Status::AssumeBlocked;
+        // In a loop that reads nothing it stays, whatever becomes of this read.
+        let fails = fails && machine.iteration(thread) != Some(0);
         machine.undo();
         fails
     }

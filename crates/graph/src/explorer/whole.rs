@@ -23,9 +23,9 @@ use super::Explorer;
 use crate::event::{EventId, Kind, LocId};
 use crate::models::Model;
 use crate::past;
-use crate::request::{self, Request};
+use crate::request::{self, Request, Role};
 use rustc_hash::FxHashMap;
-use selvedge_machine::{Machine, Op, Outcome, Status, ThreadId};
+use selvedge_machine::{Access, Machine, Op, Outcome, Status, ThreadId, truncate};
 
 /// What was tried out: by numbers for what comes before an attempt (`past.rs`), and what is read in the iteration.
 pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
@@ -33,9 +33,28 @@ pub(super) type Wholes = FxHashMap<(u64, Vec<(LocId, Outcome)>), bool>;
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether what a thread would start again may be a part only of what it has read since it took its turn.
     pub(super) fn may_be_a_part(&self, thread: ThreadId, turn: EventId) -> bool {
+        let done = self.done_since(turn);
+        self.newest_part(thread)
+            .is_some_and(|newest| newest < done.len() && self.may_be_current(&done[done.len() - newest..]))
+    }
+
+    /// Whether all that is read may be up to date at the same time. If not, the iteration comes to its end once, and the thread
+    /// is not stuck in it.
+    fn may_be_current(&self, events: &[EventId]) -> bool {
+        let reads = || events.iter().map(|&e| self.graph().event(e)).filter(|event| event.is_read());
+        reads().all(|one| reads().all(|other| one.loc != other.loc || one.value == other.value))
+    }
+
+    /// How many of its newest events are of the iteration that a thread would start again, if that is known.
+    fn newest_part(&self, thread: ThreadId) -> Option<usize> {
         let machine = &self.runner.machine;
-        let newest = machine.iteration(thread).filter(|_| machine.status(thread) == Status::AssumeBlocked);
-        newest.is_some_and(|steps| steps > 0 && steps < self.done_since(turn).len())
+        let steps = machine.iteration(thread)?;
+        match machine.status(thread) {
+            Status::AssumeBlocked => Some(steps),
+            // The read that it waits with is an event, but no step yet.
+            Status::Ready => Some(steps + 1),
+            _ => None,
+        }
     }
 
     /// What the thread of a turn has done since: reads and fences.
@@ -50,8 +69,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let thread = graph.event(turn).thread;
         let reads = self.done_since(turn);
         let Some(&first) = reads.first() else { return true };
-        let steps = self.runner.machine.iteration(thread).unwrap_or(reads.len()).min(reads.len());
-        let newest = &reads[reads.len() - steps..];
+        let newest = self.newest_part(thread).unwrap_or(reads.len()).min(reads.len());
+        let newest = &reads[reads.len() - newest..];
         if newest.iter().any(|&e| graph.event(e).part.is_some()) {
             return false;
         }
@@ -86,14 +105,37 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 break;
             }
             let same = match Request::of(thread, machine.pending(thread)) {
-                Some(request) => request.reads() && self.locations.get(request.access.addr) == Some(loc),
+                Some(request) if self.locations.get(request.access.addr) != Some(loc) => false,
+                // It waits with this read.
+                Some(Request { access: Access { until: Some(until), size, .. }, .. })
+                    if !until.holds(outcome, size) =>
+                {
+                    return until.retry;
+                }
+                Some(request) => request.reads() && !changes(&request, outcome),
                 None => matches!(machine.pending(thread), Op::Fence { .. }),
             };
-            if !same || self.runner.machine.resume(thread, outcome).is_err() {
+            if !same {
+                return false;
+            }
+            if self.runner.machine.resume(thread, outcome).is_err() {
                 return false;
             }
         }
         let machine = &self.runner.machine;
         machine.status(thread) == Status::AssumeBlocked && machine.spins(thread)
+    }
+}
+
+/// Whether an access, told this, has changed something: then the thread has not only looked.
+fn changes(request: &Request, outcome: Outcome) -> bool {
+    let Access { size, .. } = request.access;
+    match request.role {
+        Role::Memory => {
+            request.access.written(outcome).is_some_and(|new| truncate(new, size) != truncate(outcome, size))
+        }
+        Role::Wait | Role::Wake => true,
+        // How many were woken.
+        Role::Signal | Role::Broadcast => outcome != 0,
     }
 }

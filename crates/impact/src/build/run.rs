@@ -177,7 +177,7 @@ impl Builder<'_> {
             InstKind::VaStart { .. } | InstKind::VaArg { .. } | InstKind::VaCopy { .. } => {
                 return Err(unsupported("functions with a variable number of arguments", at.loc));
             }
-            InstKind::Await { .. } => return Err(unsupported("an await", at.loc)),
+            InstKind::Await { .. } | InstKind::Iteration => return Err(unsupported("an await", at.loc)),
         }
         if path.ending == Ending::Running {
             path.index += 1;

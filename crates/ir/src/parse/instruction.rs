@@ -74,8 +74,9 @@ impl<'t> Parser<'t> {
             "thread_local" => Ok(InstKind::ThreadLocal { global: self.known_global()? }),
             "assume" => {
                 let cond = self.operand(body, Type::I1)?;
-                Ok(InstKind::Assume { cond, pure: self.at.accept_word("pure") })
+                Ok(InstKind::Assume { cond, pure: self.iteration(body, "pure")? })
             }
+            "iteration" => Ok(InstKind::Iteration),
             "unsupported" => Ok(InstKind::Unsupported { feature: self.at.string()? }),
             "br" => Ok(InstKind::Br { dest: self.block(body)? }),
             "condbr" => {
@@ -255,7 +256,7 @@ impl<'t> Parser<'t> {
         Ok(InstKind::Cas { ty, addr, expected, new, success, failure, weak, confirms, path })
     }
 
-    /// `await load i32 @x, acq until ne 0 mask 1 retry "x"`; the access may be `rmw add` or `cas` as well.
+    /// `await load i32 @x, acq until ne 0 mask 1 retry v0 "x"`; the access may be `rmw add` or `cas` as well.
     fn await_instruction(&mut self, body: &mut Body<'t>) -> Parsed<InstKind> {
         let what = self.at.word("`load`, `rmw` or `cas`")?;
         let op = match what {
@@ -284,8 +285,13 @@ impl<'t> Parser<'t> {
         let until = self.spelled("a comparison", CmpOp::from_name)?;
         let operand = self.operand(body, ty)?;
         let mask = if self.at.accept_word("mask") { self.at.unsigned()? } else { ty.mask() };
-        let retry = self.at.accept_word("retry");
+        let retry = self.iteration(body, "retry")?;
         Ok(InstKind::Await { access, ty, addr, order, until, mask, operand, retry, path: self.access_path() })
+    }
+
+    /// A word and the iteration that it speaks of, if they are there.
+    fn iteration(&mut self, body: &mut Body<'t>, word: &'static str) -> Parsed<Option<Operand>> {
+        self.at.accept_word(word).then(|| self.operand(body, Type::I64)).transpose()
     }
 
     /// `call @f(i32 1, ptr @x)` or `call *v3(i32 1)`.

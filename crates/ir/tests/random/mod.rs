@@ -249,7 +249,8 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
                     AwaitKind::Cas { expected, new, failure, confirms: r.coin() }
                 }
             };
-            let (until, mask, retry) = (r.pick(CmpOp::ALL), r.bits() & ty.mask(), r.coin());
+            let (until, mask) = (r.pick(CmpOp::ALL), r.bits() & ty.mask());
+            let retry = r.coin().then(|| op(r, Type::I64));
             InstKind::Await { access, ty, addr, order, until, mask, operand, retry, path }
         }
         13 => InstKind::Fence { order: order(r) },
@@ -271,7 +272,11 @@ fn inst(r: &mut Random, results: &[Type], blocks: usize) -> InstKind {
         19 => InstKind::VaArg { list: op(r, Type::Ptr), ty },
         20 => InstKind::VaCopy { dst: op(r, Type::Ptr), src: op(r, Type::Ptr) },
         21 => InstKind::ThreadLocal { global: r.key(GLOBALS) },
-        22 => InstKind::Assume { cond: op(r, Type::I1), pure: r.below(2) == 0 },
+        22 => {
+            let cond = op(r, Type::I1);
+            InstKind::Assume { cond, pure: r.coin().then(|| op(r, Type::I64)) }
+        }
+        29 => InstKind::Iteration,
         23 => InstKind::Unsupported { feature: r.name() },
         24 => InstKind::Br { dest: r.key(blocks) },
         25 => InstKind::CondBr { cond: op(r, Type::I1), then_dest: r.key(blocks), else_dest: r.key(blocks) },

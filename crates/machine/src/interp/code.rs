@@ -322,7 +322,12 @@ pub enum Ins {
     },
     Assume {
         cond: Reg,
-        pure: bool,
+        /// Where it is noted when the iteration began, if it cuts off one that is pure.
+        pure: Option<Reg>,
+    },
+    /// Notes when an iteration begins: how many Ops the thread has behind it.
+    Iteration {
+        dst: Reg,
     },
     /// Something that is an error when it is reached: an index into [`Program::messages`].
     Unsupported {
@@ -492,8 +497,8 @@ pub struct AwaitSite {
     pub operand: Reg,
     /// The bits that are compared.
     pub mask: u64,
-    /// Whether being left behind is no livelock.
-    pub retry: bool,
+    /// Where it is noted when the iteration began that a thread which is left behind would start again, if it would.
+    pub retry: Option<Reg>,
 }
 
 /// What an await does once its condition holds.
@@ -510,7 +515,7 @@ pub enum AwaitAccess {
 pub struct LoopSite {
     /// The registers that hold the phis of its header.
     pub state: Vec<Reg>,
-    /// The first of the registers that hold what was noted: effects, then the state.
+    /// The first of the registers that hold what was noted: Ops, effects, then the state.
     pub noted: Reg,
 }
 

@@ -12,7 +12,7 @@
 use super::InterpOptions;
 use super::code::{AwaitAccess, AwaitSite, CallSite, Debug, Ins, Mode, Pc, Program, Reg, Src, Switch, Target};
 use super::flow::Flow;
-use super::pure_iteration::{loop_sites, tracked_loops};
+use super::pure_iteration::{loop_sites, noted_registers, tracked_loops, unnoted};
 use super::registers::{self, Registers};
 use super::select::{Addresses, Root, Selection};
 use rustc_hash::FxHashMap;
@@ -41,11 +41,12 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
     };
     let tracked = if options.dynamic_purity { tracked_loops(function, &flow, &selection) } else { Vec::new() };
     let noted = registers.count + headers.len() as u32;
-    let temporaries = noted + tracked.iter().map(|(_, phis)| phis.len() as u32 + 1).sum::<u32>();
+    let temporaries = noted + tracked.iter().map(|(_, phis)| noted_registers(phis.len())).sum::<u32>();
     if temporaries > MAX_REGISTERS {
         return refuse(program, id, function, "a function with more than 60000 values alive at once");
     }
     let loops = loop_sites(program, &registers, tracked, noted);
+    let unnoted = unnoted(program, &flow, &loops);
     let counters = headers.into_iter().zip(registers.count..).map(|(block, n)| (block, n as Reg)).collect();
     let labels = vec![Pc::MAX; function.blocks.len()];
     let loc = function.loc;
@@ -66,6 +67,7 @@ pub fn compile(program: &mut Program, id: FuncId, function: &Function, addresses
         publishes: options.atomics_publish,
         about: Debug { loc, path: None, ty: None, volatile: false },
     };
+    unnoted.into_iter().for_each(|ins| encoder.emit(ins));
     encoder.body();
     encoder.place_stubs();
     let (labels, in_use) = (encoder.labels, encoder.registers_in_use);
@@ -289,7 +291,12 @@ impl Encoder<'_> {
             }
             InstKind::Assume { cond, pure } => {
                 let cond = self.in_register(*cond);
-                self.emit(Ins::Assume { cond, pure: *pure });
+                let pure = pure.map(|began| self.in_register(began));
+                self.emit(Ins::Assume { cond, pure });
+            }
+            InstKind::Iteration => {
+                let dst = self.result(data, 0);
+                self.emit(Ins::Iteration { dst });
             }
             InstKind::Unsupported { feature } => {
                 let message = self.program.messages.len() as u32;
@@ -431,7 +438,8 @@ impl Encoder<'_> {
             }
         };
         let results = [self.result(data, 0), self.result(data, 1)];
-        let (ty, order, until, mask, retry) = (*ty, *order, *until, *mask, *retry);
+        let (ty, order, until, mask) = (*ty, *order, *until, *mask);
+        let retry = retry.map(|began| self.in_register(began));
         let site = self.program.awaits.len() as u32;
         let await_site = AwaitSite { kind: access, ty, order, results, addr, until, operand, mask, retry };
         self.program.awaits.push(await_site);

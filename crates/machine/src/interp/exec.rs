@@ -63,6 +63,8 @@ pub struct Cpu<'a> {
     pub max_steps: u64,
     /// How often the thread has changed something besides its registers.
     pub effects: u64,
+    /// How many Ops it has behind it.
+    pub ops: u32,
 }
 
 /// The low `bits` of a register.
@@ -82,7 +84,7 @@ fn await_access(site: &AwaitSite, regs: &[u64]) -> Access {
         }
     };
     let confirms = matches!(site.kind, AwaitAccess::Cas { confirms: true, .. });
-    let until = Cond { op: site.until, operand: reg(site.operand), mask: site.mask, retry: site.retry };
+    let until = Cond { op: site.until, operand: reg(site.operand), mask: site.mask, retry: site.retry.is_some() };
     let access = Access::new(Addr(reg(site.addr)), site.ty.store_size() as u8, site.order, kind);
     Access { until: Some(until), confirms, ..access }
 }
@@ -267,6 +269,10 @@ impl Cpu<'_> {
                         stop!(self.wait_with(access));
                     };
                     if access.until.is_some_and(|until| !until.holds(found, size)) {
+                        // Nobody else can change this, but what was read before it in the iteration.
+                        if site.retry.is_some() && !self.alone {
+                            stop!(Exit::Trap(Trap::Assume { pure: true }));
+                        }
                         stop!(Exit::Trap(Trap::Spin(addr, u64::from(size))));
                     }
                     if let Some(new) = access.written(found) {
@@ -302,9 +308,10 @@ impl Cpu<'_> {
                 | Ins::Unsupported { .. } => stop!(Exit::Slow),
                 Ins::Assume { cond, pure } => {
                     if r!(cond) == 0 {
-                        stop!(Exit::Trap(Trap::Assume { pure }));
+                        stop!(Exit::Trap(Trap::Assume { pure: pure.is_some() }));
                     }
                 }
+                Ins::Iteration { dst } => r!(dst) = u64::from(self.ops),
                 Ins::Unreachable => stop!(Exit::Trap(Trap::Unreachable)),
                 Ins::LoopReset { counter } => r!(counter) = 0,
                 Ins::LoopCheck { counter, limit } => {
@@ -313,13 +320,13 @@ impl Cpu<'_> {
                         stop!(Exit::Trap(Trap::LoopBound(limit)));
                     }
                 }
-                Ins::LoopEnter { site } => note_state(&program.loops[site as usize], regs, self.effects),
+                Ins::LoopEnter { site } => note_state(&program.loops[site as usize], regs, self.ops, self.effects),
                 Ins::LoopAgain { site } => {
                     let site = &program.loops[site as usize];
                     if is_same_state(site, regs, self.effects) {
                         stop!(Exit::Trap(Trap::PureIteration));
                     }
-                    note_state(site, regs, self.effects);
+                    note_state(site, regs, self.ops, self.effects);
                 }
                 Ins::Jump { to } => jump!(to),
                 Ins::Branch { cond, then, other } => branch!(r!(cond) != 0, then, other),

@@ -239,6 +239,10 @@ impl Machine for Interpreter {
         self.threads.get(thread.index()).is_some_and(|thread| thread.head.spins)
     }
 
+    fn iteration(&self, thread: ThreadId) -> Option<usize> {
+        self.ops_of_iteration(thread)
+    }
+
     fn exited(&self) -> bool {
         self.undo.process.exit.is_some()
     }

@@ -20,11 +20,17 @@
 //! of them than there are writes: loops with such an await are not looked at (`purity/wait_for_change.rs`).
 //!
 //! Before there is a second thread nobody can change what the loop reads, so it is a livelock.
+//!
+//! Whether a thread that is cut off spins forever depends on what it has read in the iteration, and on nothing that it has
+//! read before. So the start of an iteration notes how many Ops the thread has had: here together with the state, and in an
+//! instruction of its own where the analysis has cut something off. Where the thread stands tells which note counts.
 
-use super::code::{LoopSite, Program, Reg};
+use super::Interpreter;
+use super::code::{Ins, LoopSite, Program, Reg};
 use super::flow::Flow;
 use super::registers::Registers;
 use super::select::Selection;
+use crate::ThreadId;
 use rustc_hash::FxHashMap;
 use selvedge_ir::{AwaitKind, BinaryOp, Block, CmpOp, EntityRef, Function, Inst, InstKind, Operand, Value, ValueDef};
 
@@ -95,6 +101,33 @@ fn body(flow: &Flow, header: Block) -> Vec<Block> {
     blocks
 }
 
+/// Whether there is a way into a cycle that does not lead by its header (`goto` into a loop): then the first iteration may
+/// end without having been noted.
+fn has_other_way_in(flow: &Flow, header: Block) -> bool {
+    let mut seen = vec![false; flow.preds.len()];
+    let latches = flow.preds[header.index()].iter().copied().filter(|&pred| flow.is_back_edge(pred, header));
+    let mut stack: Vec<Block> = latches.filter(|&latch| latch != header).collect();
+    while let Some(block) = stack.pop() {
+        if std::mem::replace(&mut seen[block.index()], true) {
+            continue;
+        }
+        let preds = &flow.preds[block.index()];
+        if preds.is_empty() {
+            return true;
+        }
+        stack.extend(preds.iter().copied().filter(|&pred| pred != header));
+    }
+    false
+}
+
+/// Sets what was noted of loops that can be entered elsewhere to something that never is: registers of a new frame hold
+/// whatever was there before.
+pub fn unnoted(program: &Program, flow: &Flow, loops: &FxHashMap<Block, u32>) -> Vec<Ins> {
+    let elsewhere = loops.iter().filter(|&(&header, _)| has_other_way_in(flow, header));
+    let effects = elsewhere.map(|(_, &site)| program.loops[site as usize].noted + 1);
+    effects.map(|dst| Ins::Const { dst, value: u64::MAX }).collect()
+}
+
 /// Gives each loop registers to note its state in, from `next` on.
 pub fn loop_sites(
     program: &mut Program,
@@ -106,25 +139,49 @@ pub fn loop_sites(
     for (header, phis) in tracked {
         let state: Vec<Reg> = phis.into_iter().map(|value| registers.of(value) as Reg).collect();
         let noted = next as Reg;
-        next += state.len() as u32 + 1;
+        next += noted_registers(state.len());
         sites.insert(header, program.loops.len() as u32);
         program.loops.push(LoopSite { state, noted });
     }
     sites
 }
 
-/// Notes the state at the start of an iteration.
-pub fn note_state(site: &LoopSite, regs: &mut [u64], effects: u64) {
+/// How many registers it takes to note a state of so many phis.
+pub fn noted_registers(phis: usize) -> u32 {
+    phis as u32 + 2
+}
+
+/// Notes the state at the start of an iteration, and when that is.
+pub fn note_state(site: &LoopSite, regs: &mut [u64], ops: u32, effects: u64) {
     let noted = site.noted as usize;
-    regs[noted] = effects;
+    regs[noted] = u64::from(ops);
+    regs[noted + 1] = effects;
     for (n, &register) in site.state.iter().enumerate() {
-        regs[noted + 1 + n] = regs[register as usize];
+        regs[noted + 2 + n] = regs[register as usize];
     }
 }
 
 /// Whether the state is the one that was noted, and nothing has happened since.
 pub fn is_same_state(site: &LoopSite, regs: &[u64], effects: u64) -> bool {
     let noted = site.noted as usize;
-    regs[noted] == effects
-        && site.state.iter().enumerate().all(|(n, &register)| regs[noted + 1 + n] == regs[register as usize])
+    regs[noted + 1] == effects
+        && site.state.iter().enumerate().all(|(n, &register)| regs[noted + 2 + n] == regs[register as usize])
+}
+
+impl Interpreter {
+    /// How many Ops a thread has had since it began the iteration that it would start again: it stands where the iteration
+    /// is cut off, or waits there.
+    pub(super) fn ops_of_iteration(&self, id: ThreadId) -> Option<usize> {
+        let thread = self.threads.get(id.index())?;
+        let frame = thread.frames.last().filter(|frame| !frame.is_model())?;
+        let began = match self.program.code[frame.pc as usize] {
+            Ins::Await { site } => self.program.awaits[site as usize].retry?,
+            Ins::Assume { pure, .. } => pure?,
+            Ins::LoopAgain { site } => self.program.loops[site as usize].noted,
+            _ => return None,
+        };
+        let began = thread.stack[frame.base as usize + began as usize];
+        debug_assert!(began <= u64::from(thread.head.ops), "an iteration has begun before it is cut off");
+        Some((u64::from(thread.head.ops) - began) as usize)
+    }
 }

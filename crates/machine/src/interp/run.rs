@@ -38,6 +38,7 @@ impl Interpreter {
         let thread = &mut self.threads[id.index()];
         debug_assert!(thread.head.status == Status::Ready, "only a thread that waits can be resumed");
         self.undo.save(id, thread);
+        thread.head.ops += 1;
         self.steps = 0;
         match thread.head.pending {
             Op::Spawn { child } => return self.resume_spawn(id, child, outcome),
@@ -161,6 +162,7 @@ impl Interpreter {
                 steps: self.steps,
                 max_steps: self.options.max_local_steps,
                 effects: thread.head.effects,
+                ops: thread.head.ops,
             };
             let (pc, exit) = cpu.run(&mut thread.stack[base..], frame.pc);
             self.instructions += cpu.steps - self.steps;

@@ -274,6 +274,7 @@ fn each_operand(kind: &InstKind, f: &mut dyn FnMut(Operand)) {
         InstKind::Phi { .. }
         | InstKind::Fence { .. }
         | InstKind::ThreadLocal { .. }
+        | InstKind::Iteration
         | InstKind::Unsupported { .. }
         | InstKind::Br { .. }
         | InstKind::Unreachable => {}
@@ -287,8 +288,8 @@ fn each_operand(kind: &InstKind, f: &mut dyn FnMut(Operand)) {
             [addr, value].into_iter().for_each(|&o| f(o));
         }
         InstKind::Cas { addr, expected, new, .. } => [addr, expected, new].into_iter().for_each(|&o| f(o)),
-        InstKind::Await { access, addr, operand, .. } => {
-            [addr, operand].into_iter().for_each(|&o| f(o));
+        InstKind::Await { access, addr, operand, retry, .. } => {
+            [addr, operand].into_iter().chain(retry).for_each(|&o| f(o));
             match access {
                 AwaitKind::Load => {}
                 AwaitKind::Rmw { value, .. } => f(*value),
@@ -306,7 +307,8 @@ fn each_operand(kind: &InstKind, f: &mut dyn FnMut(Operand)) {
         InstKind::Intrinsic { args, .. } => args.iter().for_each(|&arg| f(arg)),
         InstKind::VaStart { list } | InstKind::VaArg { list, .. } => f(*list),
         InstKind::VaCopy { dst, src } => [dst, src].into_iter().for_each(|&o| f(o)),
-        InstKind::Assume { cond, .. } | InstKind::CondBr { cond, .. } => f(*cond),
+        InstKind::Assume { cond, pure } => [cond].into_iter().chain(pure).for_each(|&o| f(o)),
+        InstKind::CondBr { cond, .. } => f(*cond),
         InstKind::Switch { value, .. } => f(*value),
         InstKind::Ret { values } => values.iter().for_each(|&value| f(value)),
     }
@@ -326,7 +328,8 @@ fn has_effect(kind: &InstKind) -> bool {
         | InstKind::PtrAdd { .. }
         | InstKind::Alloca { .. }
         | InstKind::Intrinsic { .. }
-        | InstKind::ThreadLocal { .. } => false,
+        | InstKind::ThreadLocal { .. }
+        | InstKind::Iteration => false,
         _ => true,
     }
 }

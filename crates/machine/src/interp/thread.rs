@@ -49,6 +49,8 @@ pub struct Head {
     pub result: u64,
     /// How often it has changed something besides its registers.
     pub effects: u64,
+    /// How many Ops it was told the outcome of.
+    pub ops: u32,
     /// Whether it has called `pthread_exit` and only its stack objects are left; or, if it has finished, whether the whole
     /// process ended with it.
     pub exiting: bool,
@@ -86,6 +88,7 @@ impl Thread {
             children: 0,
             result: 0,
             effects: 0,
+            ops: 0,
             exiting: false,
             spins: false,
             saved: 0,

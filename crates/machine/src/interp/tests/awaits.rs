@@ -32,7 +32,7 @@ fn alone(body: &str) -> String {
 
 #[test]
 fn an_await_is_an_access_with_a_condition() {
-    let Op::Access(access) = first_op("v = await rmw xchg i32 @x, 7, acq until eq 2 mask 0x3 retry") else {
+    let Op::Access(access) = first_op("v = await rmw xchg i32 @x, 7, acq until eq 2 mask 0x3 retry 0") else {
         panic!("it is an access");
     };
     assert_eq!(access.until, Some(Cond { mask: 3, retry: true, ..Cond::new(CmpOp::Eq, 2) }));
@@ -78,6 +78,37 @@ fn an_iteration_that_changes_nothing_is_noticed() {
         Err(Stop::Violation(violation)) => assert_eq!(violation.kind, ViolationKind::Livelock),
         other => panic!("{other:?}"),
     }
+}
+
+/// A cycle that is entered behind its header is not compared with what an earlier call has left.
+#[test]
+fn an_iteration_that_was_not_noted_is_not_compared() {
+    let text = format!(
+        "{HEAD}func @cycle(k: i32, n: i32) -> i32 {{
+        e:
+          c = cmp eq i32 k, 0
+          condbr c, head, middle
+        head:
+          v = load i32 @x, sc
+          d = cmp eq i32 v, 0
+          condbr d, middle, o
+        middle:
+          f = cmp eq i32 n, 0
+          condbr f, head, o
+        o:
+          ret k
+        }}
+        func @main() -> i32 {{
+        e:
+          store i32 1, @x, sc
+          a = call @cycle(i32 0, i32 1)
+          b = call @cycle(i32 1, i32 0)
+          ret b
+        }}"
+    );
+    let options = InterpOptions { dynamic_purity: true, ..InterpOptions::default() };
+    let mut machine = load_with(&text, options);
+    machine.start().expect("both calls come to an end");
 }
 
 #[test]

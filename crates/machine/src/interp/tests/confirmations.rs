@@ -47,8 +47,8 @@ fn a_compare_and_exchange_says_that_it_confirms_whether_it_waits_or_not() {
     for (text, confirms) in [
         ("o, d = cas i32 @x, 0, 1, sc, sc", false),
         ("o, d = cas i32 @x, 0, 1, sc, sc confirm", true),
-        ("o, d = await cas i32 @x, 0, 1, sc, sc until eq 0 retry", false),
-        ("o, d = await cas i32 @x, 0, 1, sc, sc confirm until eq 0 retry", true),
+        ("o, d = await cas i32 @x, 0, 1, sc, sc until eq 0 retry 0", false),
+        ("o, d = await cas i32 @x, 0, 1, sc, sc confirm until eq 0 retry 0", true),
     ] {
         let access = access(text);
         assert_eq!(access.confirms, confirms, "{text}");
