@@ -400,8 +400,7 @@ impl Pool {
         }
         strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
-        runtime::set_here(Some(strand.here));
-        runtime::count_turn();
+        runtime::goes_on(&strand.here);
         overflow::guard(&raw const strand.guarded);
         clear_registers();
         let result = coroutine.resume(outcome);
@@ -410,7 +409,7 @@ impl Pool {
         if strand.here.yielder.is_null() {
             strand.here = runtime::here().unwrap_or(strand.here);
         }
-        runtime::set_here(None);
+        runtime::is_back();
         match result {
             CoroutineResult::Yield(Yielded::Op(pending)) => {
                 (strand.pending, strand.low) = (pending, pending.addr());

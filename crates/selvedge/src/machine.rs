@@ -283,13 +283,14 @@ impl RustMachine {
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn.
+    #[inline]
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
         let pending = slot.strand.pending();
         let is_step = pending.is_some() && !repeats;
         // Attempts of other loops are tried out (`attempts.rs`).
         let speculates = matches!(pending, Some(Pending { request, at })
-            if request.speculates() && !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
+            if request.speculates() && !repeats && !runtime::shared_untidily(|shared| shared.retries.is_load(at)));
         if slot.spin.watches() || speculates {
             return self.go_watched(thread, outcome, repeats, speculates);
         }
@@ -416,8 +417,10 @@ impl RustMachine {
     /// Notes where a thread has come to.
     fn arrive(&mut self, thread: ThreadId, came: Came) -> Result<(), Stop> {
         self.take_met(thread);
+        // Whether it was left in the middle of something.
+        let left = runtime::was_left_inside();
         let state = &mut self.states[thread.index()];
-        if runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
+        if left && runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
             state.status = Status::Stopped;
             return Err(*runtime::updates_one_by_one());
         }
@@ -427,7 +430,7 @@ impl RustMachine {
                     self.slots[thread.index()].as_ref().expect("a thread that has come somewhere has a coroutine");
                 let &Pending { request, at } = slot.strand.pending().expect("it waits with an operation");
                 *state = State { status: Status::Ready, op: request.op(), request, at: Some(at), spins: None };
-                if runtime::take_aside() {
+                if left && runtime::take_aside() {
                     return Err(self.caught_panic(thread, at));
                 }
             }
@@ -464,9 +467,13 @@ impl RustMachine {
     }
 
     /// Tells the memory about objects that were met.
+    #[inline]
     fn take_met(&mut self, thread: ThreadId) {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
-        runtime::shared(|shared| {
+        runtime::shared_untidily(|shared| {
+            if shared.met.is_empty() {
+                return;
+            }
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
             if shared.retries.on || shared.awaits.on {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
@@ -481,8 +488,9 @@ impl RustMachine {
     }
 
     /// Objects that threads allocate from now on are made at this time.
+    #[inline]
     fn set_time(&self, now: u32) {
-        runtime::shared(|shared| shared.blocks.now = now);
+        runtime::shared_untidily(|shared| shared.blocks.now = now);
     }
 
     /// A number for all that has happened.

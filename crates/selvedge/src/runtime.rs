@@ -234,11 +234,21 @@ pub(crate) fn set_here(here: Option<Here>) {
     YIELDER.set(here.map_or(std::ptr::null(), |here| here.yielder));
 }
 
-/// A thread is about to be resumed. (Counted here and not where operations are performed, since what is counted must not be
-/// left over on a thread's stack.)
-#[inline]
-pub(crate) fn count_turn() {
+/// A thread is about to be resumed. (Turns are counted here and not where operations are performed, since what is counted must
+/// not be left over on a thread's stack.)
+///
+/// Never inlined, as those that follow: variables of the operating system's thread are found by a call from elsewhere, each.
+#[inline(never)]
+pub(crate) fn goes_on(here: &Here) {
+    THREAD.set(here.thread.index());
+    YIELDER.set(here.yielder);
     TURNS.set(TURNS.get() + 1);
+}
+
+/// It is back.
+#[inline(never)]
+pub(crate) fn is_back() {
+    YIELDER.set(std::ptr::null());
 }
 
 /// How often a thread was resumed.
@@ -471,6 +481,13 @@ impl Drop for Updating {
     fn drop(&mut self) {
         UPDATING.set(false);
     }
+}
+
+/// Whether a thread may have been left in the middle of such a function, or has done something in a panic that could not be put
+/// off.
+#[inline(never)]
+pub(crate) fn was_left_inside() -> bool {
+    UPDATING.get() || ASIDE.get() > 0
 }
 
 /// Whether a thread has been left in the middle of such a function.
