@@ -12,7 +12,7 @@
 
 use crate::machine::Body;
 use crate::overflow::{self, Ended, Guarded};
-use crate::runtime::{self, Here, Pending, Yielded};
+use crate::runtime::{self, At, Here, Pending, Yielded};
 use crate::watch;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -389,6 +389,9 @@ impl Pool {
     }
 
     /// Runs a thread until it suspends itself or ends.
+    ///
+    /// Never inlined: what others keep in registers would be there when the thread goes on (see [`clear_registers`]).
+    #[inline(never)]
     pub fn resume(&mut self, strand: &mut Strand, outcome: Outcome) -> Came {
         let since = strand.pending().map(|pending| pending.at);
         self.beat.goes_on(strand.here.thread, since);
@@ -419,19 +422,23 @@ impl Pool {
                 strand.low = if let Yielded::Yields { low, .. } = yielded { low } else { 0 };
                 Came::To(yielded)
             }
-            CoroutineResult::Return(ended) => {
-                if !self.keeps {
-                    self.take_back(strand);
-                }
-                match ended {
-                    Ended::Well => Came::End,
-                    Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
-                    Ended::Overflowed => {
-                        let thread = strand.here.thread;
-                        let last = runtime::shared(|shared| shared.script.last_of(thread)).or(since);
-                        Came::Panic(Box::new((overflow::message_after(thread, last), SourceSpan::default())))
-                    }
-                }
+            CoroutineResult::Return(ended) => self.ends(strand, ended, since),
+        }
+    }
+
+    /// A thread has ended, and has performed its last operation there.
+    #[cold]
+    fn ends(&mut self, strand: &mut Strand, ended: Ended, since: Option<At>) -> Came {
+        if !self.keeps {
+            self.take_back(strand);
+        }
+        match ended {
+            Ended::Well => Came::End,
+            Ended::Panicked => Came::Panic(Box::new(runtime::take_panic().unwrap_or_default())),
+            Ended::Overflowed => {
+                let thread = strand.here.thread;
+                let last = runtime::shared(|shared| shared.script.last_of(thread)).or(since);
+                Came::Panic(Box::new((overflow::message_after(thread, last), SourceSpan::default())))
             }
         }
     }
