@@ -72,15 +72,11 @@ impl Machine for RustMachine {
         if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
             own = Err(*runtime::starts_again());
         }
-        let mut own = own.map_err(|stop| (thread, stop));
-        if let Op::Spawn { child } = self.steps[self.made - 1].op {
-            // The parent's own trouble is reported first; the child exists all the same.
-            self.save(child);
-            self.create(child);
-            let childs = self.advance(child, 0);
-            own = own.and(childs.map_err(|stop| (child, stop)));
+        match (self.steps[self.made - 1].op, own) {
+            (Op::Spawn { child }, own) => self.starts(child, thread, own),
+            (_, Ok(())) => Ok(()),
+            (_, Err(stop)) => Err(self.fails_again(thread, stop)),
         }
-        own.map_err(|(thread, stop)| self.fails_again(thread, stop))
     }
 
     fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
@@ -207,7 +203,8 @@ impl Machine for RustMachine {
             let state = &mut self.states[thread.index()];
             (state.status, state.at, state.spins) = (status, at, spins);
         }
-        for step in self.steps[made..self.made].iter().rev() {
+        let undone = &self.steps[made..self.made];
+        for step in undone.iter().rev() {
             if let Op::Spawn { child } = step.op {
                 let child = &mut self.states[child.index()];
                 (child.op, child.request) = (ABSENT.op, ABSENT.request);
@@ -329,6 +326,16 @@ impl RustMachine {
         Ok(())
     }
 
+    /// A thread has created another one, and has gone on, or failed.
+    fn starts(&mut self, child: ThreadId, parent: ThreadId, own: Result<(), Stop>) -> Result<(), Stop> {
+        self.save(child);
+        self.create(child);
+        let childs = self.advance(child, 0);
+        // The parent's own trouble is reported first; the child exists all the same.
+        let both = own.map_err(|stop| (parent, stop)).and(childs.map_err(|stop| (child, stop)));
+        both.map_err(|(thread, stop)| self.fails_again(thread, stop))
+    }
+
     /// Runs everything again, if that has to be done, for a thread that stands at an operation.
     fn run_again_for(&mut self, thread: ThreadId, request: &Request, at: Option<At>) -> Result<(), Stop> {
         if self.stale {
@@ -344,7 +351,7 @@ impl RustMachine {
         self.save(thread);
         self.steps.truncate(self.made);
         let State { op, request, at, .. } = &self.states[thread.index()];
-        self.steps.push(Step { thread, op: *op, request: *request, outcome, now, at: *at });
+        self.steps.push(Step { thread, op: *op, request: *request, outcome, now, at: *at, stays: false });
         self.made += 1;
         self.set_time(now);
     }
