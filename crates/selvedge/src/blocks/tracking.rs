@@ -165,7 +165,7 @@ fn noted(layout: Layout, new: impl Fn() -> *mut u8) -> *mut u8 {
 ///
 /// The block is that large.
 unsafe fn clear(block: *mut u8, size: usize) {
-    if size > 64 || (block.addr() | size) % 8 != 0 {
+    if size > 64 || !(block.addr() | size).is_multiple_of(8) {
         // SAFETY: as the caller says.
         return unsafe { block.write_bytes(0, size) };
     }
