@@ -6,193 +6,28 @@
 //! them first (`places.rs`); and pointers that threads pass to each other become *virtual* addresses for the engine, which are
 //! the same in every run (`virtual_address.rs`).
 //!
-//! What a model's thread frees is given back when the run is over, so that no address is used twice in a run: a pointer that
-//! is left over never meets a new object.
+//! What a model's thread frees is kept until the run is over, so that no address is used twice in a run: a pointer that is left
+//! over never meets a new object. Then it is there for the next run, which allocates the same (`blocks/kinds.rs`).
 
-// An allocator.
+// Blocks are looked into, and given back to the allocator.
 #![allow(unsafe_code)]
 
 use crate::number::Number;
 use crate::runtime;
+use kinds::Kinds;
 use rustc_hash::FxHashSet;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::Range;
 
-/// An allocator that notes what the threads of a model allocate; for all else it is the one that it is made of.
-///
-/// This crate installs it unless its feature `allocator` is off. A program that has an allocator of its own switches the
-/// feature off and wraps its own:
-///
-/// ```text
-/// #[global_allocator]
-/// static ALLOCATOR: selvedge::alloc::Tracking<MyAllocator> = selvedge::alloc::Tracking(MyAllocator);
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tracking<A = System>(pub A);
+mod kinds;
+mod tracking;
 
-#[cfg(not(feature = "own-allocator"))]
-#[global_allocator]
-static ALLOCATOR: Tracking = Tracking(System);
-
-thread_local! {
-    /// The blocks of the model that this thread of the operating system runs; null if none. Owned by [`Installed`].
-    static BLOCKS: Cell<*mut Blocks> = const { Cell::new(std::ptr::null_mut()) };
-    /// More than 0 while the library itself works on a model's stack.
-    static QUIET: Cell<u32> = const { Cell::new(0) };
-    /// Whether the inner allocator works for a thread of a model.
-    static WORKS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether an allocator is at work for the thread of a model that runs, on this thread of the operating system.
-pub(crate) fn is_at_work() -> bool {
-    WORKS.get() || QUIET.get() > 0
-}
-
-/// Calls the inner allocator for a thread of a model.
-#[inline]
-fn at_work<R>(f: impl FnOnce() -> R) -> R {
-    WORKS.set(true);
-    let done = f();
-    WORKS.set(false);
-    done
-}
-
-// SAFETY: blocks come from and go to the inner allocator with the layouts that the caller gives; what a model's thread frees
-// goes there later.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
-    #[inline]
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !runtime::is_inside() {
-            // SAFETY: the caller keeps the contract.
-            return unsafe { self.0.alloc(layout) };
-        }
-        // SAFETY: the caller keeps the contract.
-        let block = at_work(|| unsafe { self.0.alloc(layout) });
-        note(block, layout);
-        tidy();
-        block
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if !runtime::is_inside() {
-            // SAFETY: the caller keeps the contract.
-            return unsafe { self.0.alloc_zeroed(layout) };
-        }
-        // SAFETY: the caller keeps the contract.
-        let block = at_work(|| unsafe { self.0.alloc_zeroed(layout) });
-        note(block, layout);
-        tidy();
-        block
-    }
-
-    #[inline]
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if !runtime::is_inside() {
-            // SAFETY: the caller keeps the contract.
-            return unsafe { self.0.dealloc(block, layout) };
-        }
-        match freed(block, layout) {
-            Freed::Kept => {}
-            // SAFETY: the caller keeps the contract.
-            Freed::Other => at_work(|| unsafe { self.0.dealloc(block, layout) }),
-            Freed::Twice => runtime::freed_twice(),
-        }
-        tidy();
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if with(|_| ()).is_none() {
-            // SAFETY: the caller keeps the contract.
-            return unsafe { self.0.realloc(block, layout, size) };
-        }
-        // SAFETY: the size is not zero and does not overflow, as the caller promises.
-        let layout_of_new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: as above; the old block is copied as far as both reach, and is freed with its own layout.
-        unsafe {
-            let new = self.alloc(layout_of_new);
-            if !new.is_null() {
-                std::ptr::copy_nonoverlapping(block, new, layout.size().min(size));
-                self.dealloc(block, layout);
-            }
-            new
-        }
-    }
-}
-
-/// Clears what allocators have left below on the stack of a model's thread, if that is compared. They leave pointers to what
-/// they keep between blocks: that is the end of one block, or even part of it, and would be taken for a pointer to it. And lists
-/// of blocks grow in some runs only.
-#[inline]
-fn tidy() {
-    if QUIET.get() == 0 && !runtime::is_busy() {
-        runtime::tidy();
-    }
-}
-
-/// The blocks, if a model's own code runs.
-fn with<R>(f: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
-    if !runtime::is_inside() || QUIET.get() > 0 || runtime::is_busy() {
-        return None;
-    }
-    let blocks = BLOCKS.get();
-    if blocks.is_null() {
-        return None;
-    }
-    // SAFETY: `Installed` has put a pointer there that lives until `BLOCKS` is null again. No other reference is in use: the
-    // library uses its own inside `runtime::shared` only, and then it is busy; and `QUIET` keeps this function from itself.
-    quiet(|| Some(f(unsafe { &mut *blocks })))
-}
-
-/// Does something on a model's stack that is not the model's own work: what it allocates is not noted.
-pub(crate) fn quiet<R>(f: impl FnOnce() -> R) -> R {
-    struct Loud;
-    impl Drop for Loud {
-        fn drop(&mut self) {
-            QUIET.set(QUIET.get() - 1);
-        }
-    }
-    QUIET.set(QUIET.get() + 1);
-    let _loud = Loud;
-    f()
-}
-
-/// Whether [`Tracking`] is the program's allocator; asked on a model's stack.
-pub(crate) fn is_installed() -> bool {
-    // Nobody else allocates such a block, so that others are known by the same numbers in runs in which this is not asked.
-    let layout = Layout::from_size_align(8191, 1).expect("it is not too large");
-    // SAFETY: the layout has a size, and the block is freed with the same one.
-    unsafe {
-        let block = std::hint::black_box(std::alloc::alloc(layout));
-        let found = with(|blocks| blocks.find(block.addr()).is_some()).unwrap_or(false);
-        if !block.is_null() {
-            std::alloc::dealloc(block, layout);
-        }
-        found
-    }
-}
-
-/// A run starts. A thread may have been abandoned while it was quiet.
-pub(crate) fn loud() {
-    QUIET.set(0);
-}
-
-fn note(block: *mut u8, layout: Layout) {
-    if !block.is_null() && with(|blocks| blocks.note(block.addr(), layout)).is_some() {
-        // Memory is compared, with that of other runs too: what was left over in it would tell them apart.
-        // SAFETY: the block was allocated with this layout just now.
-        unsafe { block.write_bytes(0, layout.size()) };
-    }
-}
-
-/// A block is freed: what becomes of it.
-fn freed(block: *mut u8, layout: Layout) -> Freed {
-    with(|blocks| blocks.free(block.addr(), layout)).unwrap_or(Freed::Other)
-}
+pub use tracking::Tracking;
+pub(crate) use tracking::{Installed, is_at_work, is_installed, loud, quiet};
 
 /// What becomes of a block that is freed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -242,10 +77,14 @@ pub(crate) struct Blocks {
     blocks: Vec<Block>,
     /// By their addresses, if there are more than a few.
     index: BTreeMap<usize, usize>,
-    /// How many blocks of each layout a thread has allocated.
-    counts: Vec<Vec<(usize, usize, u32)>>,
-    /// What was freed in this run.
+    /// Which of them were allocated last.
+    last: Last,
+    /// How many blocks of each layout a thread has allocated, by the numbers of layouts.
+    counts: Vec<Vec<u32>>,
+    kinds: Kinds,
+    /// What was freed in this run, and from where to where that is.
     kept: Vec<(usize, Layout)>,
+    freed: Range<usize>,
     /// The engine's time.
     pub now: u32,
     /// How many bytes runs have not freed.
@@ -260,11 +99,20 @@ pub(crate) struct Blocks {
     scrap: Vec<(usize, Layout, bool)>,
 }
 
+/// Numbers of blocks by parts of their addresses.
+struct Last([u32; LAST]);
+
+impl Default for Last {
+    fn default() -> Last {
+        Last([0; LAST])
+    }
+}
+
 /// The blocks of a run at some point, with what was in them.
 #[derive(Default)]
 pub(crate) struct SavedBlocks {
     blocks: Vec<Block>,
-    counts: Vec<Vec<(usize, usize, u32)>>,
+    counts: Vec<Vec<u32>>,
     kept: Vec<(usize, Layout)>,
     now: u32,
     /// What was in those that were not freed, in order.
@@ -279,46 +127,65 @@ fn word_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
+/// Whether bytes are the same. Most blocks are a few words: to call a function for these takes longer than to compare them.
+#[inline]
+fn are_same(one: &[u8], other: &[u8]) -> bool {
+    let ((words, rest), (others, _)) = (one.as_chunks::<8>(), other.as_chunks::<8>());
+    if one.len() != other.len() || !rest.is_empty() || words.len() > 16 {
+        return one == other;
+    }
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    words.iter().zip(others).fold(0, |differs, (one, other)| differs | (word(one) ^ word(other))) == 0
+}
+
 /// So many are looked at one by one.
 const FEW: usize = 48;
+/// So many are found by their addresses at once.
+const LAST: usize = 64;
 
 impl Blocks {
-    fn note(&mut self, at: usize, layout: Layout) {
-        let Some(thread) = runtime::current() else { return };
-        let id = self.next(thread, layout);
+    /// Notes a block whose layout has this number.
+    #[inline]
+    fn note(&mut self, at: usize, layout: Layout, kind: usize) {
+        let thread = runtime::running();
+        let nth = self.next(thread, kind);
+        let id = BlockId { thread, size: layout.size(), align: layout.align(), nth };
+        self.last.0[at / 16 % LAST] = self.blocks.len() as u32;
         self.blocks.push(Block { id, at, made: self.now, freed: false });
         if self.blocks.len() > FEW {
-            let from = self.index.len();
-            self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
+            self.note_in_index();
         }
     }
 
-    /// The next block of a layout that a thread allocates.
-    fn next(&mut self, thread: ThreadId, layout: Layout) -> BlockId {
-        let (size, align) = (layout.size(), layout.align());
+    #[cold]
+    fn note_in_index(&mut self) {
+        let from = self.index.len();
+        self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
+    }
+
+    /// How many blocks of a layout a thread has allocated before the next one.
+    #[inline]
+    fn next(&mut self, thread: ThreadId, kind: usize) -> u32 {
         if self.counts.len() <= thread.index() {
             self.counts.resize_with(thread.index() + 1, Vec::new);
         }
         let counts = &mut self.counts[thread.index()];
-        let known = counts.iter_mut().find(|count| (count.0, count.1) == (size, align));
-        let nth = match known {
-            Some((.., count)) => {
-                *count += 1;
-                *count - 1
-            }
-            None => {
-                counts.push((size, align, 1));
-                0
-            }
-        };
-        BlockId { thread, size, align, nth }
+        if counts.len() <= kind {
+            counts.resize(kind + 1, 0);
+        }
+        counts[kind] += 1;
+        counts[kind] - 1
+    }
+
+    /// The number of the block that starts at an address, if it is one of those that are found at once.
+    #[inline]
+    fn starts_at(&self, at: usize) -> Option<usize> {
+        let n = self.last.0[at / 16 % LAST] as usize;
+        self.blocks.get(n).is_some_and(|block| block.at == at).then_some(n)
     }
 
     fn free(&mut self, at: usize, layout: Layout) -> Freed {
-        let found = match self.blocks.len() {
-            0..=FEW => self.blocks.iter().rposition(|block| block.at == at && !block.freed),
-            _ => self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed),
-        };
+        let found = self.position(at).filter(|&n| self.blocks[n].at == at && !self.blocks[n].freed);
         if let Some(n) = found {
             self.blocks[n].freed = true;
             if let Some(early) = &mut self.freed_early
@@ -326,7 +193,7 @@ impl Blocks {
             {
                 early.insert(self.blocks[n].id);
             }
-            self.kept.push((at, layout));
+            self.keep(at, layout);
             return Freed::Kept;
         }
         if self.kept.iter().any(|&(kept, _)| kept == at) {
@@ -335,10 +202,32 @@ impl Blocks {
         if self.tries_out {
             // It is freed with the rest if all is run again, which has to be done now.
             self.freed_other = true;
-            self.kept.push((at, layout));
+            self.keep(at, layout);
             return Freed::Kept;
         }
         Freed::Other
+    }
+
+    /// Keeps a block that was freed until the run is over.
+    fn keep(&mut self, at: usize, layout: Layout) {
+        self.kept.push((at, layout));
+        let Range { start, end } = self.freed;
+        self.freed = if start == end { at } else { start.min(at) }..end.max(at + layout.size() + 1);
+    }
+
+    /// A block that was freed can be used again, since a run has ended.
+    fn give_back(&mut self, at: usize, layout: Layout) {
+        if !self.kinds.give(layout, at) {
+            // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
+            unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
+        }
+    }
+
+    /// Gives blocks back to the allocator that are kept for later runs.
+    fn give_up_spare(&mut self) {
+        // SAFETY: as in `give_back`.
+        let free = |at, layout| unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
+        self.kinds.clear(free);
     }
 
     /// How many bytes are in blocks that live.
@@ -378,8 +267,7 @@ impl Blocks {
         self.blocks.clone_from(&saved.blocks);
         self.scrap.retain(|&(at, ..)| !saved.blocks[common..].iter().any(|block| block.at == at));
         if self.blocks.len() > FEW {
-            let from = self.index.len();
-            self.index.extend(self.blocks.iter().enumerate().skip(from).map(|(n, block)| (block.at, n)));
+            self.note_in_index();
         }
         self.counts.clone_from(&saved.counts);
         self.kept.clone_from(&saved.kept);
@@ -439,6 +327,9 @@ impl Blocks {
 
     /// The number of the block that an address points into, or to the end of.
     pub fn position(&self, at: usize) -> Option<usize> {
+        if let Some(n) = self.starts_at(at) {
+            return Some(n);
+        }
         let within = |n: usize| at.wrapping_sub(self.blocks[n].at) <= self.blocks[n].id.size;
         if self.blocks.len() > FEW {
             return self.index.range(..=at).next_back().map(|(_, &n)| n).filter(|&n| within(n));
@@ -475,6 +366,7 @@ impl Blocks {
 
     /// Copies what is in the blocks that live. How many were allocated and freed tells which ones these are.
     pub fn copy_to(&self, copy: &mut Vec<u8>) -> (usize, usize) {
+        copy.reserve(self.size());
         self.blocks.iter().filter(|block| !block.freed).for_each(|block| copy.extend_from_slice(Blocks::bytes(block)));
         (self.blocks.len(), self.kept.len())
     }
@@ -484,11 +376,14 @@ impl Blocks {
         if count != (self.blocks.len(), self.kept.len()) {
             return false;
         }
-        let mut rest = Some(copy);
+        let mut rest = copy;
         for block in self.blocks.iter().filter(|block| !block.freed) {
-            rest = rest.and_then(|rest| rest.strip_prefix(Blocks::bytes(block)));
+            match rest.split_at_checked(block.id.size) {
+                Some((before, others)) if are_same(before, Blocks::bytes(block)) => rest = others,
+                _ => return false,
+            }
         }
-        rest.is_some_and(<[u8]>::is_empty)
+        rest.is_empty()
     }
 
     /// A number that is another one after something was written to the blocks that live, or one was allocated or freed.
@@ -608,6 +503,10 @@ impl Blocks {
     /// Whether that may be so.
     #[inline]
     pub fn has_freed(&self, at: usize) -> bool {
+        // What was put back since may be in there as well.
+        if !self.freed.contains(&at) {
+            return false;
+        }
         // Few are, and what is freed is not allocated again.
         let within = |&(block, layout): &(usize, Layout)| at.wrapping_sub(block) <= layout.size();
         self.kept.iter().any(within)
@@ -624,15 +523,13 @@ impl Blocks {
         self.now = 0;
         self.leaked += left;
         (self.tries_out, self.freed_other) = (false, false);
-        let give_back = |(at, layout): (usize, Layout)| {
-            // SAFETY: a model's thread has freed this block with this layout, and nobody else has.
-            unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(at), layout) };
-        };
-        self.kept.iter().copied().for_each(give_back);
-        self.kept.clear();
-        for (at, layout, freed) in self.scrap.drain(..) {
+        self.freed = 0..0;
+        while let Some((at, layout)) = self.kept.pop() {
+            self.give_back(at, layout);
+        }
+        while let Some((at, layout, freed)) = self.scrap.pop() {
             match freed {
-                true => give_back((at, layout)),
+                true => self.give_back(at, layout),
                 // Somebody outside of the model may have got it.
                 false => self.leaked += layout.size(),
             }
@@ -640,49 +537,8 @@ impl Blocks {
     }
 }
 
-/// The blocks of the model that runs on this thread of the operating system. The allocator and the library use them in
-/// turns.
-pub(crate) struct Installed(*mut Blocks);
-
-impl Installed {
-    /// Blocks that the allocator does not know of yet.
-    pub fn new() -> Installed {
-        Installed(Box::into_raw(Box::<Blocks>::default()))
-    }
-
-    /// From now on the allocator notes what the model's threads allocate.
-    pub fn install(&self) {
-        BLOCKS.set(self.0);
-    }
-
-    /// From now on it does not.
-    pub fn uninstall(&mut self) {
-        BLOCKS.set(std::ptr::null_mut());
-        self.new_run();
-    }
-}
-
-impl Drop for Installed {
+impl Drop for Blocks {
     fn drop(&mut self) {
-        self.uninstall();
-        // SAFETY: it comes from `Box::into_raw`, and the allocator does not know it any more.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
-}
-
-impl Deref for Installed {
-    type Target = Blocks;
-
-    fn deref(&self) -> &Blocks {
-        // SAFETY: it lives as long as this. The allocator uses it only while the library is not busy and a thread of the model runs; the
-        // library uses it inside `runtime::shared`, when it is busy, or while no thread of the model runs.
-        unsafe { &*self.0 }
-    }
-}
-
-impl DerefMut for Installed {
-    fn deref_mut(&mut self) -> &mut Blocks {
-        // SAFETY: as above.
-        unsafe { &mut *self.0 }
+        self.give_up_spare();
     }
 }

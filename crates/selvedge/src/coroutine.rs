@@ -393,6 +393,9 @@ impl Pool {
     }
 
     /// Runs a thread until it suspends itself or ends.
+    ///
+    /// Never inlined: what others keep in registers would be there when the thread goes on (see [`clear_registers`]).
+    #[inline(never)]
     pub fn resume(&mut self, strand: &mut Strand, outcome: Outcome) -> Came {
         let since = strand.pending().map(|pending| pending.at);
         self.beat.goes_on(strand.here.thread, since);
@@ -404,8 +407,7 @@ impl Pool {
         }
         strand.pending = std::ptr::null();
         // The first time, the coroutine itself says where its yielder is.
-        runtime::set_here(Some(strand.here));
-        runtime::count_turn();
+        runtime::goes_on(&strand.here);
         overflow::guard(&raw const strand.guarded);
         clear_registers();
         let result = coroutine.resume(outcome);
@@ -414,7 +416,7 @@ impl Pool {
         if strand.here.yielder.is_null() {
             strand.here = runtime::here().unwrap_or(strand.here);
         }
-        runtime::set_here(None);
+        runtime::is_back();
         match result {
             CoroutineResult::Yield(Yielded::Op(pending)) => {
                 (strand.pending, strand.low) = (pending, pending.addr());
@@ -429,21 +431,25 @@ impl Pool {
                 strand.low = if let Yielded::Yields { low, .. } = yielded { low } else { 0 };
                 Came::To(yielded)
             }
-            CoroutineResult::Return(ended) => {
-                if !self.keeps {
-                    self.take_back(strand);
-                }
-                let message = || overflow::message_of(strand.here.thread, ended);
-                match ended {
-                    Ended::Well => Came::End,
-                    Ended::Panicked => match runtime::take_last_panic() {
-                        Ok(panic) => Came::Panic(Box::new(panic)),
-                        Err(stop) => Came::To(Yielded::Stop(Box::new(stop))),
-                    },
-                    Ended::Overflowed => went_wrong(strand, ViolationKind::Assertion, message(), since),
-                    Ended::Faulted(_) => went_wrong(strand, ViolationKind::InvalidPointer, message(), since),
-                }
-            }
+            CoroutineResult::Return(ended) => self.ends(strand, ended, since),
+        }
+    }
+
+    /// A thread has ended, and has performed its last operation there.
+    #[cold]
+    fn ends(&mut self, strand: &mut Strand, ended: Ended, since: Option<At>) -> Came {
+        if !self.keeps {
+            self.take_back(strand);
+        }
+        let message = || overflow::message_of(strand.here.thread, ended);
+        match ended {
+            Ended::Well => Came::End,
+            Ended::Panicked => match runtime::take_last_panic() {
+                Ok(panic) => Came::Panic(Box::new(panic)),
+                Err(stop) => Came::To(Yielded::Stop(Box::new(stop))),
+            },
+            Ended::Overflowed => went_wrong(strand, ViolationKind::Assertion, message(), since),
+            Ended::Faulted(_) => went_wrong(strand, ViolationKind::InvalidPointer, message(), since),
         }
     }
 

@@ -15,7 +15,7 @@
 //! | `nondet.rs` | choices and assumptions |
 //! | `object.rs` | the words that all of these are made of |
 //! | `places.rs` | where objects are, so that they are known in every execution |
-//! | `blocks.rs`, `virtual_address.rs` | memory that threads allocate, and pointers to it |
+//! | `blocks.rs` and the files below `blocks/`, `virtual_address.rs` | memory that threads allocate, and pointers to it |
 //! | `content.rs`, `once.rs` | what locks protect; what happens once |
 //! | `reachable.rs` | what statics own at the end, which is no leak |
 //! | `threads.rs` | numbers and names of threads |
@@ -24,6 +24,7 @@
 //! | `script.rs` | the steps of a run that is repeated |
 //! | `spin.rs`, `restored.rs`, `rounds.rs`, `endless.rs`, `machine/awaits.rs`, `machine/relayed.rs`, `machine/handover.rs` | loops that wait for others |
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
+//! | `lately.rs` | what was found lately of places where operations stand |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
 //! | `watch.rs` | threads that run on and on without an operation |
 //! | `replay.rs` | an execution, written down so that it can be run again |
@@ -43,6 +44,7 @@ pub mod future;
 pub mod hint;
 #[cfg(test)]
 mod interrupted;
+mod lately;
 pub mod lazy_static;
 mod left_out;
 mod machine;

@@ -75,6 +75,16 @@ struct Saved {
 const ABSENT: State =
     State { status: Status::Absent, op: Op::AtomicEnd, request: Request::atomic_end(), at: None, spins: None };
 
+/// How a thread has come somewhere.
+#[derive(Clone, Copy)]
+struct Round {
+    /// Whether it has made a step for the first time, or has repeated one.
+    is_step: bool,
+    is_repeated: bool,
+    /// Whether what it does is watched.
+    watches: bool,
+}
+
 /// A thread's coroutine.
 struct Slot {
     strand: Strand,
@@ -109,10 +119,10 @@ impl Slot {
         looks
     }
 
-    /// It has come to the next one, and all else was like this before.
-    fn has_made_step(&mut self, thread: ThreadId, before: &Surroundings, others: [&[Option<Slot>]; 2]) {
-        if before.are_there(others) {
-            return;
+    /// It has come to the next one, and all else was like this before. Whether it still is.
+    fn has_made_step(&mut self, thread: ThreadId, before: &mut Surroundings, others: [&[Option<Slot>]; 2]) -> bool {
+        if before.are_there(thread, others) {
+            return true;
         }
         match self.churn.changes(thread, self.strand.at_rest(), before, others) {
             Some(changes) => self.spin.has_written(&changes),
@@ -121,6 +131,7 @@ impl Slot {
         if !self.spin.may_come_back() {
             self.churn.forget();
         }
+        false
     }
 
     /// It has changed something that is not its own: a cycle begins anew.
@@ -283,20 +294,22 @@ impl RustMachine {
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn.
+    #[inline(never)]
     fn go(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) -> Came {
         let slot = self.slots[thread.index()].as_mut().expect("a thread that runs has a coroutine");
         let pending = slot.strand.pending();
-        let is_step = pending.is_some() && !repeats;
+        let (is_step, is_repeated) = (pending.is_some() && !repeats, pending.is_some() && repeats);
         // Attempts of other loops are tried out (`attempts.rs`).
         let speculates = matches!(pending, Some(Pending { request, at })
-            if request.speculates() && !repeats && !runtime::shared(|shared| shared.retries.is_load(at)));
+            if request.speculates() && !repeats && !runtime::shared_untidily(|shared| shared.retries.is_load(at)));
         if slot.spin.watches() || speculates {
             return self.go_watched(thread, outcome, repeats, speculates);
         }
         runtime::repeats(repeats);
-        let came = self.pool.resume(&mut slot.strand, outcome);
-        match came {
-            Came::To(Yielded::Yields { .. }) => self.go_round(thread, came, is_step, false),
+        match self.pool.resume(&mut slot.strand, outcome) {
+            came @ Came::To(Yielded::Yields { .. }) => {
+                self.go_round(thread, came, Round { is_step, is_repeated, watches: false })
+            }
             came => came,
         }
     }
@@ -308,7 +321,7 @@ impl RustMachine {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         let pending = slot.strand.pending();
-        let is_step = pending.is_some() && !repeats;
+        let (is_step, is_repeated) = (pending.is_some() && !repeats, pending.is_some() && repeats);
         if slot.spin.watches()
             && let Some(&Pending { request, at }) = pending
         {
@@ -316,8 +329,10 @@ impl RustMachine {
         }
         // If it has changed something, there is nothing to be watched any more.
         let watches = slot.spin.watches();
-        if watches {
-            self.surroundings.keep(others);
+        if watches && is_repeated && stays() {
+            Surroundings::are_left_alone();
+        } else if watches {
+            self.surroundings.keep(thread, others);
         }
         runtime::repeats(repeats && !watches);
         let stacks_before = speculates.then(|| stacks(others));
@@ -330,22 +345,27 @@ impl RustMachine {
             // What `fetch_update` has called has changed something that it could not see (`update.rs`).
             came = Came::To(Yielded::Stop(runtime::updates_one_by_one()));
         }
-        self.go_round(thread, came, is_step, watches)
+        self.go_round(thread, came, Round { is_step, is_repeated, watches })
     }
 
     /// A thread has come somewhere. As long as that is the end of an iteration of a loop that waits for others, it goes on.
     #[cold]
-    fn go_round(&mut self, thread: ThreadId, mut came: Came, mut is_step: bool, mut watches: bool) -> Came {
+    fn go_round(&mut self, thread: ThreadId, mut came: Came, round: Round) -> Came {
+        let Round { mut is_step, is_repeated, mut watches } = round;
+        // What was seen to change nothing changes nothing when it is repeated.
+        let (stays, mut stayed) = (is_repeated && stays(), true);
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         // What it had met, and asked, when it last came round without an operation.
         let (mut seen, mut rounds) = ((0, 0), 0);
         loop {
-            if watches {
-                slot.has_made_step(thread, &self.surroundings, others);
+            if watches && !stays {
+                stayed &= slot.has_made_step(thread, &mut self.surroundings, others);
             }
             let Came::To(Yielded::Yields { low, at: here }) = came else { break };
-            let now = runtime::shared(|shared| (shared.met.len(), shared.asked));
+            let (now, Waits { allocate, add, .. }, is_endless, top) = runtime::shared_untidily(|shared| {
+                ((shared.met.len(), shared.asked), shared.waits, !shared.endless.is_empty(), shared.top)
+            });
             if std::mem::replace(&mut seen, now) != now {
                 slot.changed();
             }
@@ -358,29 +378,28 @@ impl RustMachine {
                 came = Came::To(Yielded::Stop(Box::new(why)));
                 break;
             }
-            let Waits { allocate, add, .. } = runtime::shared(|shared| shared.waits);
             let size = slot.strand.depth(low);
             // In a run that is repeated, it may have performed others since.
             let last = std::mem::take(&mut is_step).then(|| self.steps.get(self.made.wrapping_sub(1))).flatten();
             let new = last.is_some_and(|Step { op, at, .. }| {
                 at.is_some_and(|at| runtime::shared(|shared| shared.awaits.note(op, at)))
             });
-            let is_endless = runtime::shared(|shared| !shared.endless.is_empty());
             let writes = slot.spin.comes_round()
                 && runtime::shared(|shared| shared.finds(Waits { write: true, ..Waits::default() }));
             let (looks, phase) = match slot.spin.may_only_look(is_endless) {
                 true => slot.looks(thread, here, self.steps.get(..self.made).unwrap_or_default()),
                 false => (0, Phase::default()),
             };
-            let only_looks =
-                runtime::shared(|shared| shared.endless.is_often(looks) && shared.endless.mark(thread, here, phase));
             // All at once: each lets everything start again.
-            if runtime::shared(|shared| shared.must_clear(size)) || new || writes || only_looks {
+            let starts_again = runtime::shared_untidily(|shared| {
+                let only_looks = shared.endless.is_often(looks) && shared.endless.mark(thread, here, phase);
+                shared.must_clear(size) || only_looks
+            });
+            if starts_again || new || writes {
                 runtime::shared(|shared| shared.restart = true);
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
-            let top = runtime::shared(|shared| shared.top);
             let mut state = slot.strand.image(low, &self.pool.engine(top));
             if allocate {
                 state = slot.churn.state(&state);
@@ -397,12 +416,21 @@ impl RustMachine {
             }
             runtime::repeats(false);
             watches = true;
-            self.surroundings.keep(others);
+            match stays {
+                true => Surroundings::are_left_alone(),
+                false => self.surroundings.keep(thread, others),
+            }
             came = self.pool.resume(&mut slot.strand, 0);
             let begins = slot.strand.pending().filter(|_| matches!(came, Came::Op));
             if begins.is_some_and(|begins| runtime::shared(|shared| shared.begins_anew(begins.at))) {
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
             }
+        }
+        if round.is_step
+            && watches
+            && let Some(step) = self.made.checked_sub(1).and_then(|last| self.steps.get_mut(last))
+        {
+            step.stays = stayed;
         }
         came
     }
@@ -416,8 +444,10 @@ impl RustMachine {
     /// Notes where a thread has come to.
     fn arrive(&mut self, thread: ThreadId, came: Came) -> Result<(), Stop> {
         self.take_met(thread);
+        // Whether it was left in the middle of something.
+        let left = runtime::was_left_inside();
         let state = &mut self.states[thread.index()];
-        if runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
+        if left && runtime::take_updating() && !runtime::shared(|shared| shared.restart) {
             state.status = Status::Stopped;
             return Err(*runtime::updates_one_by_one());
         }
@@ -453,7 +483,7 @@ impl RustMachine {
             }
         }
         // It goes on, and was told zero while it panicked.
-        if runtime::take_aside() {
+        if left && runtime::take_aside() {
             let state = &mut self.states[thread.index()];
             state.status = Status::Stopped;
             return Err(runtime::caught_panic(state.at.map(runtime::span).unwrap_or_default()));
@@ -462,9 +492,13 @@ impl RustMachine {
     }
 
     /// Tells the memory about objects that were met.
+    #[inline]
     fn take_met(&mut self, thread: ThreadId) {
         let (memory, tries) = (&mut self.memory, &mut self.tries);
-        runtime::shared(|shared| {
+        runtime::shared_untidily(|shared| {
+            if shared.met.is_empty() {
+                return;
+            }
             shared.met.iter().for_each(|met| shared.places.tell(memory, met, thread));
             if shared.retries.on || shared.awaits.on {
                 tries.inits.extend(shared.met.iter().map(|met| (met.addr, met.init)));
@@ -479,8 +513,9 @@ impl RustMachine {
     }
 
     /// Objects that threads allocate from now on are made at this time.
+    #[inline]
     fn set_time(&self, now: u32) {
-        runtime::shared(|shared| shared.blocks.now = now);
+        runtime::shared_untidily(|shared| shared.blocks.now = now);
     }
 
     /// A number for all that has happened.
@@ -510,6 +545,11 @@ impl RustMachine {
     fn state(&self, thread: ThreadId) -> &State {
         self.states.get(thread.index()).unwrap_or(&ABSENT)
     }
+}
+
+/// Whether the step that is repeated was seen to change nothing around its thread.
+fn stays() -> bool {
+    runtime::shared_untidily(|shared| shared.script.stays())
 }
 
 /// Whether somebody tries to take a lock.

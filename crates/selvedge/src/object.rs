@@ -27,7 +27,7 @@ pub(crate) fn virtual_of(value: u64) -> u64 {
 
 /// What the model's code sees of a value of 8 bytes.
 pub(crate) fn real_of(value: u64) -> u64 {
-    if may_be_virtual(value) { runtime::look_up(|shared| shared.real_of(value)) } else { value }
+    if may_be_virtual(value) { runtime::glance(|shared| shared.real_of(value)) } else { value }
 }
 
 /// What is said of an object that cannot be asked what it is.
@@ -168,7 +168,7 @@ impl Word {
     /// Whether it has been used in this run.
     pub fn is_of_this_run(&self) -> bool {
         let remembered = self.remembered.load(Ordering::Relaxed);
-        runtime::look_up(|shared| shared.recognise(remembered).is_some())
+        runtime::glance(|shared| shared.recognise(remembered).is_some())
     }
 
     /// Stops the thread unless the word was made in this run: what it stands for would not start again with its first

@@ -75,6 +75,7 @@
 //! thread-local variables of `std`. As everywhere, what threads do must not depend on these.
 
 use crate::blocks::BlockId;
+use crate::lately::Lately;
 use crate::machine::awaits::is_look;
 use crate::runtime::At;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -107,6 +108,9 @@ pub(crate) struct Retries {
     exchanges: FxHashMap<Spot, Exchange>,
     /// Where attempts begin.
     starts: FxHashSet<Spot>,
+    /// Where loads and beginnings were found, or were not.
+    loads_lately: Lately,
+    starts_lately: Lately,
     /// Which exchanges there are of a word.
     words: FxHashMap<Addr, FxHashSet<Spot>>,
     /// Words that the engine cannot make use of what is known of.
@@ -225,6 +229,8 @@ impl Retries {
         self.loads.clear();
         self.exchanges.clear();
         self.starts.clear();
+        self.loads_lately.forget();
+        self.starts_lately.forget();
         self.weak.clear();
         self.next_pass();
     }
@@ -283,12 +289,13 @@ impl Retries {
 
     /// Whether attempts may begin with an operation at a place.
     pub fn begins(&self, at: At) -> bool {
-        !self.starts.is_empty() && self.on && self.starts.contains(&Spot(at))
+        !self.starts.is_empty() && self.on && self.starts_lately.ask(at, || self.starts.contains(&Spot(at)))
     }
 
     fn note_starts(&mut self) {
         let live = self.exchanges.values().filter(|exchange| exchange.given_up == GivenUp::No);
         self.starts = live.map(|exchange| Spot(exchange.first())).collect();
+        self.starts_lately.forget();
     }
 
     /// The loop that an exchange ends an attempt of.
@@ -355,6 +362,7 @@ impl Retries {
         }
         self.notes.retain(|note| !note.ends_with(NOT_NOW));
         self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+        self.loads_lately.forget();
         let known = self.loads.entry(Spot(load)).or_default();
         known.way.extend(way.into_iter().map(Spot));
         known.speculates = known.speculates.max(speculates);
@@ -428,7 +436,7 @@ impl Retries {
 
     /// Whether attempts may begin with a load at a place.
     pub fn is_load(&self, at: At) -> bool {
-        self.loads.contains_key(&Spot(at))
+        self.loads_lately.ask(at, || self.loads.contains_key(&Spot(at)))
     }
 
     /// Whether it is to be tried out what a thread does that finds a value with a load: once for each.

@@ -26,7 +26,7 @@ mod stopping;
 use panicking::{aside, count_aside, install_hook};
 pub(crate) use panicking::{caught_panic, note_payload, take_aside, take_last_panic, take_panic, torn_off};
 pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
-use scrubbing::{scrub, scrub_frame};
+use scrubbing::{scrub, scrub_frame, scrub_if_deep};
 use stopping::outside_model;
 pub(crate) use stopping::{
     block, fail, freed_twice, must_run, must_track, start_again, starts_again, stop, stop_with, updates_one_by_one,
@@ -103,6 +103,10 @@ thread_local! {
     static UNUSUAL: Cell<bool> = const { Cell::new(false) };
     /// Whether some thread has operations that were put off.
     static DEFERS: Cell<bool> = const { Cell::new(false) };
+    /// Whether there are operations that threads come to again and again (`rounds.rs`).
+    static ROUNDS: Cell<bool> = const { Cell::new(false) };
+    /// What an operation of a run that is repeated has told its thread.
+    static TOLD: Cell<Outcome> = const { Cell::new(0) };
     /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
     static COUNTS: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
@@ -177,6 +181,17 @@ pub(crate) fn look_up<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
     found
 }
 
+/// The same if so little is looked up that there are no frames for it where the library is optimised.
+#[track_caller]
+#[inline]
+pub(crate) fn glance<R>(f: impl FnOnce(&mut Shared) -> R) -> R {
+    let found = shared_untidily(f);
+    if UNUSUAL.get() && is_inside() {
+        scrub_if_deep();
+    }
+    found
+}
+
 /// The same if the stack below is cleared by who calls this, or if nothing is left over there.
 #[track_caller]
 #[inline]
@@ -224,6 +239,12 @@ pub(crate) fn is_inside() -> bool {
     !YIELDER.try_with(Cell::get).unwrap_or(std::ptr::null()).is_null()
 }
 
+/// The thread that runs, for who knows that one does.
+#[inline(never)]
+pub(crate) fn running() -> ThreadId {
+    ThreadId::new(THREAD.get())
+}
+
 /// The thread that runs.
 #[track_caller]
 pub(crate) fn must_be_inside() -> ThreadId {
@@ -239,11 +260,21 @@ pub(crate) fn set_here(here: Option<Here>) {
     YIELDER.set(here.map_or(std::ptr::null(), |here| here.yielder));
 }
 
-/// A thread is about to be resumed. (Counted here and not where operations are performed, since what is counted must not be
-/// left over on a thread's stack.)
-#[inline]
-pub(crate) fn count_turn() {
+/// A thread is about to be resumed. (Turns are counted here and not where operations are performed, since what is counted must
+/// not be left over on a thread's stack.)
+///
+/// Never inlined, as those that follow: variables of the operating system's thread are found by a call from elsewhere, each.
+#[inline(never)]
+pub(crate) fn goes_on(here: &Here) {
+    THREAD.set(here.thread.index());
+    YIELDER.set(here.yielder);
     TURNS.set(TURNS.get() + 1);
+}
+
+/// It is back.
+#[inline(never)]
+pub(crate) fn is_back() {
+    YIELDER.set(std::ptr::null());
 }
 
 /// How often a thread was resumed.
@@ -280,17 +311,18 @@ pub(crate) fn perform(request: Request, at: At) -> Outcome {
     if COUNTS.get() {
         count_operation();
     }
-    let mut outcome = 0;
-    // What is repeated found room on the stack before.
-    if is_repeated(&request, at, &mut outcome) {
-        tidy();
-        return outcome;
+    if REPEATS.get() {
+        // What is repeated found room on the stack before.
+        if is_repeated(&request, at) {
+            tidy();
+            return TOLD.get();
+        }
+        tidy_frame();
     }
     if overflow::is_near() {
         fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
     if UNUSUAL.get() {
-        scrub_frame();
         return perform_unusually(request, at);
     }
     suspend_pending(request, at)
@@ -308,13 +340,10 @@ fn count_operation() {
     shared(|shared| shared.borrows.performs(thread));
 }
 
-/// Puts in place what the script of a run that is repeated says is the outcome of an operation; whether it is the thread's
-/// turn. (It is no `Option`: the bytes of one that is none are left over from something else.)
+/// Looks up what the script of a run that is repeated says is the outcome of an operation, and leaves that in [`TOLD`]; whether it
+/// is the thread's turn. (Not on the stack: there it would be left over.)
 #[inline(never)]
-fn is_repeated(request: &Request, at: At, outcome: &mut Outcome) -> bool {
-    if !REPEATS.get() {
-        return false;
-    }
+fn is_repeated(request: &Request, at: At) -> bool {
     let thread = ThreadId::new(THREAD.get());
     let found = if !UNUSUAL.get() {
         shared_untidily(|shared| shared.repeat(thread, request, at))
@@ -327,7 +356,7 @@ fn is_repeated(request: &Request, at: At, outcome: &mut Outcome) -> bool {
             Repeat::Unexpected => start_again(),
         }
     };
-    *outcome = found.unwrap_or_default();
+    TOLD.set(found.unwrap_or_default());
     found.is_some()
 }
 
@@ -341,20 +370,23 @@ fn perform_unusually(request: Request, at: At) -> Outcome {
     if DEFERS.get() {
         perform_deferred();
     }
-    if comes_again(&request, at) {
+    if ROUNDS.get() && comes_again(&request, at) {
         yields_at(at);
     }
-    let request = marked(&request, at);
+    let request = if gets_no_marks(at) { request } else { marked(&request, at) };
     scrub();
     let outcome = suspend_pending(request, at);
-    performed(&request, at, outcome);
+    if request.speculates() {
+        performed(&request, at, outcome);
+    }
+    scrub_frame();
     outcome
 }
 
 /// Whether threads come to this operation again and again (`rounds.rs`).
 #[inline(never)]
 fn comes_again(request: &Request, at: At) -> bool {
-    shared_untidily(|shared| !shared.unmarked.is_empty() && shared.unmarked.marks(&request.op(), at))
+    shared_untidily(|shared| shared.unmarked.marks(&request.op(), at))
 }
 
 /// Somebody tries to take a lock.
@@ -366,31 +398,29 @@ pub(crate) fn tries(lock: Addr) {
     }
 }
 
+/// Whether an operation gets no marks, as far as its place tells.
+#[inline(never)]
+fn gets_no_marks(at: At) -> bool {
+    let thread = ThreadId::new(THREAD.get());
+    shared_untidily(|shared| shared.gets_no_marks(thread, at))
+}
+
 /// An operation that is marked if the thread may spin there, or try something again.
 #[inline(never)]
 fn marked(request: &Request, at: At) -> Request {
     let thread = ThreadId::new(THREAD.get());
-    let marked = shared_untidily(|shared| match shared.gets_no_marks(thread, at) {
-        true => Some(*request),
-        false => match shared.comes_to(thread, request.op(), at) {
-            Standing::Op(op) => Some(Request::from(&op)),
-            Standing::Unexpected => None,
-        },
-    });
-    match marked {
-        Some(request) => request,
-        None => start_again(),
+    match shared_untidily(|shared| shared.comes_to(thread, request.op(), at)) {
+        Standing::Op(op) => Request::from(&op),
+        Standing::Unexpected => start_again(),
     }
 }
 
-/// The thread has been told the outcome of an operation.
+/// The thread has been told the outcome of a speculative load.
 #[inline(never)]
 fn performed(request: &Request, at: At, outcome: Outcome) {
     let thread = ThreadId::new(THREAD.get());
-    // What is below was clear when the thread was suspended.
-    look_up(|shared| {
-        if request.speculates()
-            && let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
+    shared(|shared| {
+        if let Some(PerThread { open, .. }) = shared.per_thread.get_mut(thread.index())
             && !shared.retries.is_empty()
         {
             shared.retries.performed(open, &request.op(), at, outcome);
@@ -445,12 +475,13 @@ fn defer(op: Op, at: At) {
 
 /// A run starts: nothing has been put off.
 pub(crate) fn forget_deferred() {
-    UNUSUAL.set(shared(|shared| {
-        !shared.awaits.is_empty()
-            || !shared.retries.is_empty()
-            || !shared.unmarked.is_empty()
-            || shared.waits != Waits::default()
-    }));
+    let (unusual, rounds) = shared(|shared| {
+        let rounds = !shared.unmarked.is_empty();
+        let others = !shared.awaits.is_empty() || !shared.retries.is_empty() || shared.waits != Waits::default();
+        (rounds || others, rounds)
+    });
+    UNUSUAL.set(unusual);
+    ROUNDS.set(rounds);
     DEFERS.set(false);
     REPEATS.set(false);
     UPDATING.set(false);
@@ -476,6 +507,13 @@ impl Drop for Updating {
     fn drop(&mut self) {
         UPDATING.set(false);
     }
+}
+
+/// Whether a thread may have been left in the middle of such a function, or has done something in a panic that could not be put
+/// off.
+#[inline(never)]
+pub(crate) fn was_left_inside() -> bool {
+    UPDATING.get() || ASIDE.get() > 0
 }
 
 /// Whether a thread has been left in the middle of such a function.
@@ -548,7 +586,7 @@ pub(crate) fn spin_while(condition: &mut dyn FnMut() -> bool, at: At) {
 pub(crate) fn announce<T: ?Sized>(data: &T) {
     if UNUSUAL.get() && !std::mem::needs_drop::<T>() {
         let (start, size) = (std::ptr::from_ref(data).cast::<u8>().addr(), size_of_val(data));
-        look_up(|shared| shared.announce(start, size));
+        glance(|shared| shared.announce(start, size));
     }
 }
 

@@ -21,13 +21,15 @@ pub(crate) struct Step {
     pub now: u32,
     /// Where it stands in the source.
     pub at: Option<At>,
+    /// Whether it was seen that the thread has changed nothing around itself from there to its next operation.
+    pub stays: bool,
 }
 
 impl Step {
     /// A step.
     #[cfg(test)]
     pub fn new(thread: ThreadId, op: Op, outcome: Outcome, now: u32, at: Option<At>) -> Step {
-        Step { thread, op, request: Request::from(&op), outcome, now, at }
+        Step { thread, op, request: Request::from(&op), outcome, now, at, stays: false }
     }
 
     /// Whether this is the operation. The same code performs it, so its place is at the same address.
@@ -88,6 +90,12 @@ impl Script {
             self.next += 1;
             step
         })
+    }
+
+    /// Whether the thread that has repeated the last step changes nothing around itself until its next operation.
+    pub fn stays(&self) -> bool {
+        let last = self.next.checked_sub(1);
+        last.and_then(|last| self.steps[..self.end].get(last)).is_some_and(|step| step.stays)
     }
 
     /// Where the step stands that was repeated last, if it was this thread's.

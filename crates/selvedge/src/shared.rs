@@ -425,6 +425,7 @@ impl Shared {
     }
 
     /// The other way round.
+    #[inline]
     pub fn real_of(&self, value: u64) -> u64 {
         self.virtuals.real_of(value, &self.places)
     }
@@ -443,6 +444,7 @@ impl Shared {
     }
 
     /// Whether an operation of a thread gets no marks, as far as its place tells.
+    #[inline]
     pub fn gets_no_marks(&mut self, thread: ThreadId, at: At) -> bool {
         let is_open = |own: &PerThread| own.open.is_some();
         !self.awaits.is_marked(at)

@@ -217,7 +217,7 @@ where
             runtime::announce(&left.value);
             left.value = Some(value);
         };
-        if runtime::look_up(|shared| shared.config.panics_end_threads) {
+        if runtime::glance(|shared| shared.config.panics_end_threads) {
             match catch_unwind(AssertUnwindSafe(f)) {
                 Ok(value) => leave(value),
                 Err(panic) => left().panic = Some(Box::new(panic)),
@@ -225,7 +225,7 @@ where
         } else {
             leave(f());
         }
-        if runtime::look_up(|shared| shared.config.sees_ends) {
+        if runtime::glance(|shared| shared.config.sees_ends) {
             end_access(runtime::must_be_inside(), Request::store(1), at);
         }
     }));

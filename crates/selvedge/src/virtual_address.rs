@@ -17,6 +17,9 @@ pub(crate) const ADDRESS: u64 = (1 << 48) - 1;
 const HEAP: u64 = 0x2a00_0000_0000;
 const STACKS: u64 = 0x2b00_0000_0000;
 const END: u64 = 0x2c00_0000_0000;
+/// Blocks start at multiples of this; and of so many it is noted which block they belong to.
+const PAGE: u64 = 4096;
+const MOST_PAGES: u64 = 1 << 16;
 /// The room for a stack.
 const STACK: u64 = 1 << 24;
 
@@ -41,13 +44,31 @@ enum Target {
 }
 
 /// The virtual addresses of blocks and copies, in all runs.
-#[derive(Default)]
 pub(crate) struct VirtualAddresses {
     bases: FxHashMap<Target, u32>,
     /// The first virtual address and the size of every block and copy, in order.
     ranges: Vec<(u64, usize)>,
+    /// Which of them a page of virtual addresses belongs to.
+    pages: Vec<u32>,
     /// Where they are in this run; 0 if they are not.
     now: Vec<usize>,
+    /// Which one was last at an address. It is still there if it is there now.
+    last: [u32; LAST],
+}
+
+/// So many are known without being looked up.
+const LAST: usize = 64;
+
+impl Default for VirtualAddresses {
+    fn default() -> VirtualAddresses {
+        VirtualAddresses {
+            bases: FxHashMap::default(),
+            ranges: Vec::new(),
+            pages: Vec::new(),
+            now: Vec::new(),
+            last: [0; LAST],
+        }
+    }
 }
 
 impl VirtualAddresses {
@@ -55,6 +76,7 @@ impl VirtualAddresses {
     pub fn new_model(&mut self) {
         self.bases.clear();
         self.ranges.clear();
+        self.pages.clear();
         self.now.clear();
     }
 
@@ -89,19 +111,32 @@ impl VirtualAddresses {
 
     /// The first virtual address of what is at an address in this run.
     fn base(&mut self, target: Target, at: usize, size: usize) -> u64 {
+        // Blocks are apart from each other by 16 bytes, or more.
+        let last = self.last[at / 16 % LAST] as usize;
+        if self.now.get(last) == Some(&at) {
+            return self.ranges[last].0;
+        }
         let next = self.ranges.len() as u32;
         let id = *self.bases.entry(target).or_insert(next) as usize;
         if id == self.ranges.len() {
             let end = self.ranges.last().map_or(HEAP, |&(base, size)| base + size as u64 + 1);
             // Blocks of a page or more are rarely aligned to more than that.
-            self.ranges.push((end.next_multiple_of(4096), size));
+            let base = end.next_multiple_of(PAGE);
+            self.ranges.push((base, size));
+            // What points to the end of a block counts as part of it. No page is left out.
+            let pages = (base + size as u64 - HEAP) / PAGE + 1;
+            if pages <= MOST_PAGES && self.pages.len() as u64 == (base - HEAP) / PAGE {
+                self.pages.resize(pages as usize, next);
+            }
             self.now.push(0);
         }
         self.now[id] = at;
+        self.last[at / 16 % LAST] = id as u32;
         self.ranges[id].0
     }
 
     /// The value that the model's code sees.
+    #[inline]
     pub fn real_of(&self, value: u64, places: &Places) -> u64 {
         let at = value & ADDRESS;
         if !may_be_virtual(value) {
@@ -114,7 +149,10 @@ impl VirtualAddresses {
             let real = places.stack_at(ThreadId::new(thread as usize), depth as usize);
             return real.map_or(value, |real| tag | real as u64);
         }
-        let id = self.ranges.partition_point(|&(base, _)| base <= at).wrapping_sub(1);
+        let id = match self.pages.get(((at - HEAP) / PAGE) as usize) {
+            Some(&id) => id as usize,
+            None => self.ranges.partition_point(|&(base, _)| base <= at).wrapping_sub(1),
+        };
         match self.ranges.get(id) {
             Some(&(base, size)) if at - base <= size as u64 && self.now[id] != 0 => {
                 tag | (self.now[id] as u64 + (at - base))

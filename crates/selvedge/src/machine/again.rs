@@ -12,7 +12,18 @@
 use super::RustMachine;
 use crate::runtime;
 use crate::script::Step;
+use selvedge_ir::EntityRef;
 use selvedge_machine::{Op, Outcome, Stop, ThreadId, main_thread};
+
+/// A step of a run that is repeated.
+struct Turn {
+    thread: ThreadId,
+    outcome: Outcome,
+    /// The thread that it creates.
+    child: Option<ThreadId>,
+    /// Whether its thread stands where it stood.
+    is_there: bool,
+}
 
 impl RustMachine {
     /// Runs everything again up to the present step.
@@ -30,9 +41,10 @@ impl RustMachine {
             (shared.script.next, shared.script.end) = (0, self.made);
         });
         self.create(main_thread());
-        self.go_on(main_thread(), 0, true);
+        self.go(main_thread(), 0, true);
         let result = self.follow_script();
-        self.steps = runtime::shared(|shared| {
+        self.steps = runtime::shared_untidily(|shared| {
+            shared.met.clear();
             shared.script.end = 0;
             std::mem::take(&mut shared.script.steps)
         });
@@ -45,34 +57,38 @@ impl RustMachine {
 
     /// Lets threads make the steps of the script.
     fn follow_script(&mut self) -> Result<(), Stop> {
-        while let Some(Step { thread, op, request, outcome, now, at }) = self.next_of_script() {
-            self.check(thread, &request, at)?;
-            self.set_time(now);
-            if let Op::Spawn { child } = op {
-                // As in the first run: the parent comes to its next operation, then the child to its first one.
-                self.go_on(thread, outcome, false);
+        while let Some(Turn { thread, outcome, child, is_there }) = self.next_of_script() {
+            if !is_there {
+                let Step { request, at, .. } = runtime::shared(|shared| shared.script.steps[shared.script.next - 1]);
+                self.check(thread, &request, at)?;
+            }
+            // As in the first run: the parent comes to its next operation, then the child to its first one.
+            self.go(thread, outcome, child.is_none());
+            if let Some(child) = child {
+                runtime::shared(|shared| shared.met.clear());
                 self.create(child);
-                self.go_on(child, 0, true);
-            } else {
-                self.go_on(thread, outcome, true);
+                self.go(child, 0, true);
             }
         }
         Ok(())
     }
 
-    /// Runs a coroutine of a run that is repeated. The memory knows the objects that it meets.
-    fn go_on(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool) {
-        self.go(thread, outcome, repeats);
-        runtime::shared(|shared| shared.met.clear());
-    }
-
-    /// Takes the next step of the script.
-    fn next_of_script(&mut self) -> Option<Step> {
-        runtime::shared(|shared| {
+    /// Takes the next step of the script. The memory knows the objects that were met on the way there.
+    #[inline]
+    fn next_of_script(&mut self) -> Option<Turn> {
+        runtime::shared_untidily(|shared| {
+            shared.met.clear();
             let script = &mut shared.script;
-            (script.next < script.end).then(|| {
-                script.next += 1;
-                script.steps[script.next - 1]
+            let step = script.steps[..script.end].get(script.next)?;
+            script.next += 1;
+            shared.blocks.now = step.now;
+            let slot = self.slots.get(step.thread.index()).and_then(Option::as_ref);
+            let pending = slot.and_then(|slot| slot.strand.pending());
+            Some(Turn {
+                thread: step.thread,
+                outcome: step.outcome,
+                child: if let Op::Spawn { child } = step.op { Some(child) } else { None },
+                is_there: pending.is_some_and(|now| step.is(&now.request, now.at)),
             })
         })
     }

@@ -1,9 +1,11 @@
 //! What an engine asks of the machine.
 
+use super::awaits::Ahead;
 use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
 use crate::nondet::IN_TIME;
+use crate::request::Request;
 use crate::rounds::looks_for_loops;
-use crate::runtime::{self, violation};
+use crate::runtime::{self, At, violation};
 use crate::script::Step;
 use crate::shared::Shared;
 use crate::sync::channel::MESSAGE;
@@ -39,76 +41,42 @@ impl Machine for RustMachine {
     }
 
     fn resume(&mut self, thread: ThreadId, outcome: Outcome) -> Result<(), Stop> {
+        let at = self.state(thread).at;
+        let (restart, begins) = runtime::shared_untidily(|shared| {
+            (shared.restart, at.is_some_and(|at| shared.retries.begins(at)) && !shared.once)
+        });
         // Engines make several steps at a time, and hear of the last one only. Who was stopped before that, because everything
         // starts again, does not stand at the operation that he seems to stand at: nothing that follows is an execution.
-        if runtime::shared(|shared| shared.restart) {
+        if restart {
             return Err(*runtime::starts_again());
         }
-        let State { op, request, at, .. } = *self.state(thread);
         let now = self.memory.now();
         let ahead = match self.ahead {
             None => None,
             Some(_) => self.ahead.take().filter(|ahead| ahead.is(self.made, thread, outcome, now)),
         };
-        if ahead.is_some() {
-            self.stale = false;
-        } else if self.stale {
-            self.run_again()?;
-            self.check(thread, &request, at)?;
+        let looks = matches!(self.state(thread).op, Op::Access(Access { spins: true, .. }));
+        if self.stale || begins || looks || ahead.is_some() {
+            self.comes_to_step(thread, outcome, ahead.as_ref(), begins)?;
         }
-        if let Some(at) = at
-            && runtime::shared(|shared| shared.retries.begins(at) && !shared.once)
-            && ahead.is_none()
-        {
-            self.may_begin_attempt(thread, outcome)?;
-            if self.stale {
-                self.run_again()?;
-                self.check(thread, &request, Some(at))?;
-            }
-        }
-        if let (Op::Access(Access { spins: true, .. }), Some(at)) = (op, at) {
-            match &ahead {
-                Some(ahead) => self.has_gone_on_after_look(ahead),
-                None => self.goes_on_after_look(thread, outcome, at)?,
-            }
-            if self.stale {
-                self.run_again()?;
-                self.check(thread, &request, Some(at))?;
-            }
-        }
-        self.save(thread);
-        self.steps.truncate(self.made);
-        self.steps.push(Step { thread, op, request, outcome, now, at });
-        self.made += 1;
-        self.set_time(now);
+        self.note_step(thread, outcome, now);
         let mut own = match ahead {
             Some(ahead) => self.arrive(thread, ahead.came),
             None => self.advance(thread, outcome),
         };
         if own.is_ok()
             && let Some(at) = at
-            && self.may_retry(thread, &op)
         {
-            own = self.look_for_retries(thread, &op, at, outcome);
-        }
-        if own.is_ok()
-            && let Some(at) = at
-            && self.learns_relay(thread, &op, outcome, at)
-        {
-            own = self.starts_again(thread);
+            own = self.learn_from_step(thread, at);
         }
         if own.is_ok() && looks_for_loops(&self.steps[..self.made], thread) {
             own = Err(*runtime::starts_again());
         }
-        let mut own = own.map_err(|stop| (thread, stop));
-        if let Op::Spawn { child } = op {
-            // The parent's own trouble is reported first; the child exists all the same.
-            self.save(child);
-            self.create(child);
-            let childs = self.advance(child, 0);
-            own = own.and(childs.map_err(|stop| (child, stop)));
+        match (self.steps[self.made - 1].op, own) {
+            (Op::Spawn { child }, own) => self.starts(child, thread, own),
+            (_, Ok(())) => Ok(()),
+            (_, Err(stop)) => Err(self.fails_again(thread, stop)),
         }
-        own.map_err(|(thread, stop)| self.fails_again(thread, stop))
     }
 
     fn next_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
@@ -235,7 +203,8 @@ impl Machine for RustMachine {
             let state = &mut self.states[thread.index()];
             (state.status, state.at, state.spins) = (status, at, spins);
         }
-        for step in self.steps[made..self.made].iter().rev() {
+        let undone = &self.steps[made..self.made];
+        for step in undone.iter().rev() {
             if let Op::Spawn { child } = step.op {
                 let child = &mut self.states[child.index()];
                 (child.op, child.request) = (ABSENT.op, ABSENT.request);
@@ -325,5 +294,79 @@ impl Machine for RustMachine {
 
     fn output(&self) -> &str {
         ""
+    }
+}
+
+impl RustMachine {
+    /// A thread is about to make a step, and there is more to do than to tell it the outcome: all has to be run again, or the
+    /// operation is one that attempts begin with, or that loops wait with.
+    fn comes_to_step(
+        &mut self,
+        thread: ThreadId,
+        outcome: Outcome,
+        ahead: Option<&Ahead>,
+        begins: bool,
+    ) -> Result<(), Stop> {
+        let State { op, request, at, .. } = *self.state(thread);
+        if ahead.is_some() {
+            self.stale = false;
+        }
+        self.run_again_for(thread, &request, at)?;
+        if begins && ahead.is_none() {
+            self.may_begin_attempt(thread, outcome)?;
+            self.run_again_for(thread, &request, at)?;
+        }
+        if let (Op::Access(Access { spins: true, .. }), Some(at)) = (op, at) {
+            match ahead {
+                Some(ahead) => self.has_gone_on_after_look(ahead),
+                None => self.goes_on_after_look(thread, outcome, at)?,
+            }
+            self.run_again_for(thread, &request, Some(at))?;
+        }
+        Ok(())
+    }
+
+    /// A thread has created another one, and has gone on, or failed.
+    fn starts(&mut self, child: ThreadId, parent: ThreadId, own: Result<(), Stop>) -> Result<(), Stop> {
+        self.save(child);
+        self.create(child);
+        let childs = self.advance(child, 0);
+        // The parent's own trouble is reported first; the child exists all the same.
+        let both = own.map_err(|stop| (parent, stop)).and(childs.map_err(|stop| (child, stop)));
+        both.map_err(|(thread, stop)| self.fails_again(thread, stop))
+    }
+
+    /// Runs everything again, if that has to be done, for a thread that stands at an operation.
+    fn run_again_for(&mut self, thread: ThreadId, request: &Request, at: Option<At>) -> Result<(), Stop> {
+        if self.stale {
+            self.run_again()?;
+            self.check(thread, request, at)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a step that a thread is about to make.
+    #[inline]
+    fn note_step(&mut self, thread: ThreadId, outcome: Outcome, now: u32) {
+        self.save(thread);
+        self.steps.truncate(self.made);
+        let State { op, request, at, .. } = &self.states[thread.index()];
+        self.steps.push(Step { thread, op: *op, request: *request, outcome, now, at: *at, stays: false });
+        self.made += 1;
+        self.set_time(now);
+    }
+
+    /// A thread has made the last step, an operation at this place, and stands at its next one: what that tells of loops.
+    #[inline]
+    fn learn_from_step(&mut self, thread: ThreadId, at: At) -> Result<(), Stop> {
+        let Step { op, outcome, .. } = &self.steps[self.made - 1];
+        if self.may_retry(thread, op) {
+            let (op, outcome) = (*op, *outcome);
+            self.look_for_retries(thread, &op, at, outcome)?;
+        }
+        match self.waits_at_next(thread) && self.learns_relay(thread, at) {
+            true => self.starts_again(thread),
+            false => Ok(()),
+        }
     }
 }

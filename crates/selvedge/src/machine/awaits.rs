@@ -40,6 +40,7 @@
 use super::owed::Going;
 use super::{RustMachine, apart, relayed};
 use crate::coroutine::Came;
+use crate::lately::Lately;
 use crate::number::mix;
 use crate::retry::Spot;
 use crate::runtime::{self, At, Pending, Yielded};
@@ -53,9 +54,8 @@ use selvedge_machine::{Access, AccessKind, Op, Outcome, Purpose, ThreadId};
 #[derive(Default)]
 pub(crate) struct Awaits {
     places: FxHashMap<Spot, (Await, Returns)>,
-    /// Whether operations at a place may wait, by its address: a place may have several, and to compare names of files takes
-    /// time.
-    marked: FxHashMap<usize, bool>,
+    /// Where operations were found that may wait, or may not.
+    marked: Lately,
     /// Where threads come to from looks that fail, if it is another look at the same word (`machine/relayed.rs`).
     relays: FxHashMap<Spot, At>,
     /// Places of exchanges of which it is tried out whether it makes a difference if they fail for no reason, and those where it
@@ -102,7 +102,7 @@ impl Awaits {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.places.clear();
-        self.marked.clear();
+        self.marked.forget();
         self.relays.clear();
         self.weak.clear();
         self.chooses.clear();
@@ -121,20 +121,15 @@ impl Awaits {
     }
 
     /// Whether an access may wait.
-    pub fn marks(&mut self, access: &Access, at: At) -> bool {
+    pub fn marks(&self, access: &Access, at: At) -> bool {
         is_look(access) && self.is_marked(at)
     }
 
     /// Whether threads may wait at a place.
-    pub fn is_marked(&mut self, at: At) -> bool {
-        let Awaits { places, marked, .. } = self;
-        let address = std::ptr::from_ref(at).addr();
-        if let Some(&known) = marked.get(&address) {
-            return known;
-        }
-        let is_marked = places.get(&Spot(at)).is_some_and(|(known, _)| *known != Await::GivenUp);
-        marked.insert(address, is_marked);
-        is_marked
+    #[inline]
+    pub fn is_marked(&self, at: At) -> bool {
+        let find = || self.places.get(&Spot(at)).is_some_and(|(known, _)| *known != Await::GivenUp);
+        self.marked.ask(at, find)
     }
 
     /// A thread has come from an operation to `spin_loop`. Whether that is news.
@@ -143,7 +138,7 @@ impl Awaits {
             matches!(op, Op::Access(access) if self.on && is_look(access) && !self.places.contains_key(&Spot(at)));
         if is_new {
             self.places.insert(Spot(at), (Await::Unknown(0), Returns::Same));
-            self.marked.clear();
+            self.marked.forget();
         }
         is_new
     }
@@ -156,7 +151,7 @@ impl Awaits {
         if is_new {
             self.places.insert(Spot(at), (Await::Unknown(0), Returns::AsGood));
             self.relays.insert(Spot(at), to);
-            self.marked.clear();
+            self.marked.forget();
         }
         is_new
     }
@@ -223,7 +218,7 @@ impl Awaits {
             (_, known, returns) => (known, returns),
         };
         if *known == Await::GivenUp {
-            self.marked.clear();
+            self.marked.forget();
         }
         before != (*known == Await::GivenUp, *returns)
     }
@@ -345,7 +340,7 @@ impl RustMachine {
         if must_clear {
             return Look::GoesOn;
         }
-        self.surroundings.keep(others);
+        self.surroundings.keep(thread, others);
         let before = allocations();
         strand.copy_to(low, &mut self.image);
         runtime::repeats(false);
@@ -358,7 +353,7 @@ impl RustMachine {
                 slot.performed(&request, at, value);
             }
             if slot.spin.watches() {
-                slot.has_made_step(thread, &self.surroundings, others);
+                slot.has_made_step(thread, &mut self.surroundings, others);
             }
             self.ahead = Some(Ahead { made: self.made, thread, value, now, going: None, came });
             return Look::GoesOn;
@@ -376,7 +371,7 @@ impl RustMachine {
         }
         // Where the thread was resumed from is on its stack.
         let same = strand.is_as_before(low, &self.image, &self.pool.engine(top));
-        let same = same && before == allocations() && self.surroundings.are_there(others);
+        let same = same && before == allocations() && self.surroundings.are_there(thread, others);
         if same { Look::ComesBack } else { Look::Changed }
     }
 

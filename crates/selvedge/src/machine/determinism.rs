@@ -95,7 +95,8 @@ impl RustMachine {
         let before = match state.status {
             Status::Ready => {
                 if now.is_some_and(|now| {
-                    is_same(&state.op, &now.request.op()) && state.at.is_none_or(|at| std::ptr::eq(at, now.at))
+                    (state.request == now.request || is_same(&state.op, &now.request.op()))
+                        && state.at.is_none_or(|at| std::ptr::eq(at, now.at))
                 }) {
                     return Ok(());
                 }

@@ -32,10 +32,11 @@ use super::awaits::{Look, is_look};
 use super::trial::{Asked, Place, found};
 use crate::number::Number;
 use crate::runtime::{self, At};
+use crate::script::Step;
 use crate::spin::is_quiet;
 use crate::virtual_address::may_be_virtual;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
+use selvedge_machine::{Access, AccessKind, Op, ThreadId};
 use std::hash::Hash;
 
 /// Whether a look that fails leads to another look at the same word.
@@ -66,12 +67,19 @@ impl Asked {
 }
 
 impl RustMachine {
-    /// Whether a step is a look that has failed and has led to another one at the word, at which threads wait, and this is news.
-    pub(super) fn learns_relay(&mut self, thread: ThreadId, made: &Op, outcome: Outcome, at: At) -> bool {
+    /// Whether a thread stands at an operation that loops wait with.
+    #[inline]
+    pub(super) fn waits_at_next(&self, thread: ThreadId) -> bool {
+        matches!(self.states[thread.index()].op, Op::Access(Access { spins: true, .. }))
+    }
+
+    /// Whether the last step, at a place, is a look that has failed and has led to another one at the word, at which threads wait, and
+    /// this is news. Asked if its thread stands at an operation that loops wait with.
+    pub(super) fn learns_relay(&mut self, thread: ThreadId, at: At) -> bool {
         let super::State { op, at: Some(to), .. } = &self.states[thread.index()] else { return false };
-        let waits = matches!(op, Op::Access(Access { spins: true, .. }));
+        let Some(Step { op: made, outcome, .. }) = self.steps[..self.made].last() else { return false };
         let looks = matches!(made, Op::Access(access) if is_look(access) && !access.spins);
-        if !waits || !looks || !is_quiet(made, outcome) || !leads(made, op) {
+        if !looks || !is_quiet(made, *outcome) || !leads(made, op) {
             return false;
         }
         runtime::shared(|shared| {

@@ -113,7 +113,8 @@ impl RustMachine {
     #[inline]
     pub(super) fn may_retry(&self, thread: ThreadId, made: &Op) -> bool {
         let is_exchange = |op: &Op| matches!(op, Op::Access(Access { kind: AccessKind::Cas { .. }, .. }));
-        let (on, known) = runtime::shared(|shared| (shared.retries.on && !shared.once, !shared.retries.is_empty()));
+        let (on, known) =
+            runtime::shared_untidily(|shared| (shared.retries.on && !shared.once, !shared.retries.is_empty()));
         on && (known || is_exchange(made) || is_exchange(&self.states[thread.index()].op))
     }
 

@@ -101,6 +101,7 @@ impl RustMachine {
     /// Puts a thread back; whether that is possible.
     pub(super) fn put_thread_back(&mut self, snapshot: &Snapshot) -> bool {
         let Some((thread, _)) = snapshot.of else { return false };
+        self.surroundings.forget();
         let may_be = match snapshot.outside.now(&self.body) {
             Now::Same => true,
             Now::Changed => !self.has_touched(snapshot),

@@ -9,6 +9,7 @@ use crate::blocks::ChangedBlock;
 use crate::restored::Changes;
 use crate::runtime;
 use crate::shared::Shared;
+use selvedge_machine::ThreadId;
 
 /// What was there before a thread ran.
 #[derive(Default)]
@@ -21,11 +22,27 @@ pub(super) struct Surroundings {
     ends: Vec<usize>,
     /// Copies of what is in statics, by where they are.
     copies: Vec<(usize, Vec<u8>)>,
+    /// The thread whose surroundings these are, and the turn after which they were seen to be there.
+    seen: Option<(ThreadId, u64)>,
 }
 
 impl Surroundings {
-    /// Keeps what is there now.
-    pub fn keep(&mut self, others: [&[Option<Slot>]; 2]) {
+    /// Something that is no thread has changed what is there.
+    pub fn forget(&mut self) {
+        self.seen = None;
+    }
+
+    /// The thread is known to leave them as they are, since it has done so in another run. Where references are counted is noted
+    /// from now on as it was there.
+    pub fn are_left_alone() {
+        runtime::shared_untidily(|shared| shared.counts.on = true);
+    }
+
+    /// Keeps what is there now, around a thread. If nobody has run since it was last seen to be there, it is.
+    pub fn keep(&mut self, thread: ThreadId, others: [&[Option<Slot>]; 2]) {
+        if self.seen.take() == Some((thread, runtime::turns())) {
+            return;
+        }
         self.blocks.clear();
         self.stacks.clear();
         self.ends.clear();
@@ -40,8 +57,14 @@ impl Surroundings {
         }
     }
 
-    /// Whether all is as it was.
-    pub fn are_there(&self, others: [&[Option<Slot>]; 2]) -> bool {
+    /// Whether all is as it was around a thread.
+    pub fn are_there(&mut self, thread: ThreadId, others: [&[Option<Slot>]; 2]) -> bool {
+        let there = self.are_as_kept(others);
+        self.seen = there.then(|| (thread, runtime::turns()));
+        there
+    }
+
+    fn are_as_kept(&self, others: [&[Option<Slot>]; 2]) -> bool {
         let mut start = 0;
         let mut ends = self.ends.iter();
         let same_stacks = at_rest(others).all(|stack| {

@@ -88,6 +88,14 @@ pub(super) fn scrub_frame() {
     }
 }
 
+/// The same if there are frames where others have none.
+#[inline(never)]
+pub(super) fn scrub_if_deep() {
+    if HOW.get() == How::Deep {
+        scrub_deep();
+    }
+}
+
 /// Clears the stack where the frames of what is called next will be.
 #[inline(never)]
 pub(super) fn scrub() {

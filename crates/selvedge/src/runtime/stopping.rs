@@ -1,6 +1,6 @@
 //! Threads that do not go on, and why: the model is wrong, something is not supported, or the exploration starts again.
 
-use super::{At, YIELDER, Yielded, look_up, shared, span, suspend};
+use super::{At, YIELDER, Yielded, glance, shared, span, suspend};
 use crate::blocks;
 use crate::update::Updates;
 use selvedge_machine::{SourceSpan, Stop, Unsupported, Violation, ViolationKind};
@@ -61,7 +61,7 @@ pub(crate) fn stop_with(why: Yielded) -> ! {
 
 /// Stops the first thread of a model if nobody sees what the model allocates.
 pub(crate) fn must_track() {
-    if !look_up(|shared| std::mem::replace(&mut shared.tracked, true)) && !blocks::is_installed() {
+    if !glance(|shared| std::mem::replace(&mut shared.tracked, true)) && !blocks::is_installed() {
         let feature = "a program whose allocator is not `selvedge::alloc::Tracking`: what a model allocates would not be \
                        known again in the next execution. Switch the feature `own-allocator` of this crate off, or wrap \
                        the program's own allocator in `Tracking`";

@@ -96,6 +96,7 @@ impl Shared {
     }
 
     /// A thread is about to write somewhere: to what is part of the model and owns nothing.
+    #[inline]
     pub fn announce(&mut self, start: usize, size: usize) {
         if self.tries_out && self.announced.len() < self.announced.capacity() {
             // Whole words: what else is in them is put back, too.
