@@ -358,8 +358,9 @@ fn random_programs_that_wait_for_news_have_all_complete_executions() {
         let threads = 3 + random.below(2);
         (0..threads).map(|_| (0..length(random)).map(|_| random.statement()).collect()).collect()
     });
-    // Most of these wait for what nobody writes.
-    assert!(blocked < compared * 19 / 2, "{blocked} blocked executions of {compared} programs");
+    // Most of these wait for what nobody writes. Some have read something in front of their loop: that is not taken together with
+    // what they would start again.
+    assert!(blocked < compared * 39 / 4, "{blocked} blocked executions of {compared} programs");
 }
 
 #[test]
