@@ -403,8 +403,11 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     fn is_beyond(&mut self, bound: u32) -> bool {
         let (graph, in_order) = (&self.frames.top.graph, self.options.model == MemoryModel::Sc);
         let slack = preemptions::slack(graph, in_order);
-        if !preemptions::may_add(graph, in_order) || !preemptions::exceeds(graph, bound.saturating_add(slack), in_order)
-        {
+        let is_beyond = || {
+            preemptions::exceeds(graph, bound.saturating_add(slack), in_order)
+                || preemptions::will_exceed(graph, bound, in_order)
+        };
+        if !preemptions::may_add(graph, in_order) || !is_beyond() {
             return false;
         }
         let what = format!("executions to {bound} preemptions");

@@ -20,7 +20,16 @@
 //! of their numbers, while the one that has given it back could have gone on. There the slack is larger by one. With that, nothing was
 //! missed in tens of thousands of random programs; without it, it was in one of ten thousand. There is no proof that locks which
 //! are handed on again and again never take more.
+//!
+//! Most graphs between the bound and the slack lead to nothing. What is deleted is taken back only as far as it was added
+//! maximally, so some events are *permanent* ([`permanent`]): they, and all that they depend on, are part of every graph that is
+//! come to from there. An execution takes at least as many preemptions as a part of it does that contains with each event what
+//! that depends on: leave all other events out of its interleaving. So a graph is cut off also if its permanent part alone takes
+//! more than the bound. Only where a thread waits may it take more without others: somebody whose step is left out may have been the
+//! reason why it had to. That cannot be if what it has read depends on all earlier writes, as locks do; elsewhere, to wait costs
+//! nothing in a part.
 
+use crate::clocks::PORF;
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::graph::Graph;
 use rustc_hash::FxHashMap;
@@ -34,19 +43,78 @@ const MOST_ORDERS: u32 = 4096;
 /// Whether an execution takes more preemptions than that. `in_order` says whether accesses take place in an order in which
 /// every read reads the last write before it, as under SC.
 pub fn exceeds(graph: &Graph, limit: u32, in_order: bool) -> bool {
+    let all = (0..graph.thread_limit()).map(|n| graph.thread(ThreadId::new(n)).len() as u32).collect();
+    part_exceeds(graph, all, limit, in_order)
+}
+
+/// Whether every execution that is come to from a graph takes more preemptions than that.
+pub fn will_exceed(graph: &Graph, limit: u32, in_order: bool) -> bool {
+    part_exceeds(graph, permanent(graph), limit, in_order)
+}
+
+/// The same for so many events of each thread.
+fn part_exceeds(graph: &Graph, part: Done, limit: u32, in_order: bool) -> bool {
+    let is_part = |e: &EventId| is_among(graph, *e, &part);
     // Every preemption is one at an event of its own.
-    let may_be_one = |e: &EventId| may_be_too_early(graph, graph.event(*e), in_order);
+    let may_be_one = |e: &EventId| is_part(e) && may_be_too_early(graph, graph.event(*e), in_order);
     if graph.ids().filter(may_be_one).count() <= limit as usize {
         return false;
     }
-    let waiting = graph.ids().filter(|&e| {
+    let waiting = graph.ids().filter(is_part).filter(|&e| {
         let event = graph.event(e);
         let waits = event.kind == Kind::Join || event.waits && !event.blocked;
         waits && depends_on_others(graph, event)
     });
     let waiting = waiting.collect();
-    let mut search = Search { graph, in_order, limit, waiting, tried: FxHashMap::default(), orders: MOST_ORDERS };
+    let is_whole = (0..graph.thread_limit()).all(|n| graph.thread(ThreadId::new(n)).len() as u32 == part[n]);
+    let tried = FxHashMap::default();
+    let mut search = Search { graph, in_order, limit, part, is_whole, waiting, tried, orders: MOST_ORDERS };
     !search.can_end(Done::from_elem(0, graph.thread_limit()), 0)
+}
+
+/// How many events of each thread no revisit will delete.
+///
+/// A revisit deletes what was added maximally only (`backward.rs`). So these are permanent, with all that they depend on:
+/// - a choice other than the first;
+/// - a read that has not read the last of the writes that were there before it, and a write that was not placed behind them. One of
+///   these could become maximal only if the write that lies behind it were deleted, and it not. Then it would be something
+///   that the revisiting write depends on, which is read by an older event, and permanent like
+/// - a write that an older event was made to read by a revisit: as long as that event is there, it is not maximal; and if that is
+///   deleted, the revisiting write depends on this one, and is read by an event that is older still.
+///
+/// Reads that wait, or that were added as attempts, may read again in place, and do not count.
+fn permanent(graph: &Graph) -> Done {
+    let mut part = Done::from_elem(0, graph.thread_limit());
+    for e in graph.ids().filter(|&e| is_permanent(graph, e)) {
+        let event = graph.event(e);
+        let before = graph.clocks.row(e, PORF);
+        part.iter_mut().zip(before).for_each(|(count, &before)| *count = before.max(*count));
+        let own = &mut part[event.thread.index()];
+        *own = event.index.max(*own);
+    }
+    part
+}
+
+fn is_permanent(graph: &Graph, e: EventId) -> bool {
+    let event = graph.event(e);
+    let location = || graph.location(event.loc);
+    let older_lies_behind = |position: u32| location().co[position as usize..].iter().any(|&w| w < e);
+    let was_made_to_read = |r: EventId| r < e && (graph.event(r).base == e || graph.event(r).primary == e);
+    match event.kind {
+        Kind::Choose => event.value != 0,
+        Kind::Write => older_lies_behind(graph.position(e)) || location().reads().any(was_made_to_read),
+        Kind::Read => {
+            let may_read_again = event.waits || event.blocked || event.composite || event.speculative;
+            !may_read_again && !event.reads_nothing() && older_lies_behind(graph.position_of(event.rf))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an event is among the first so many of its thread.
+fn is_among(graph: &Graph, e: EventId, counts: &Done) -> bool {
+    let event = graph.event(e);
+    counts[event.thread.index()] >= event.index
 }
 
 /// Whether the newest event may make a graph take more preemptions than it took without it.
@@ -112,6 +180,9 @@ struct Search<'a> {
     graph: &'a Graph,
     in_order: bool,
     limit: u32,
+    /// How many events of each thread there are, and whether these are all.
+    part: Done,
+    is_whole: bool,
     /// Events at which a thread may wait for others.
     waiting: SmallVec<[EventId; 16]>,
     /// How many preemptions were too many to go on from there.
@@ -161,7 +232,7 @@ impl Search<'_> {
 
     /// How far a thread may be let run.
     fn add_runs(&self, thread: ThreadId, done: &Done, runs: &mut SmallVec<[Run; 16]>) {
-        let events = self.graph.thread(thread);
+        let events = &self.graph.thread(thread)[..self.part[thread.index()] as usize];
         // A read that waits for what nobody has written does not take place.
         let waits = events.last().is_some_and(|&last| self.graph.event(last).blocked);
         let rest = &events[done[thread.index()] as usize..events.len() - usize::from(waits)];
@@ -212,8 +283,16 @@ impl Search<'_> {
         match event.kind {
             Kind::Join => !self.has_source(event, done),
             _ if !event.waits || self.has_source(event, done) => false,
-            _ => event.composite || self.value(event.loc, done) != event.value,
+            _ if event.composite || !self.is_whole && !self.knows_all_before(e) => true,
+            _ => self.value(event.loc, done) != event.value,
         }
+    }
+
+    /// Whether an event depends on all writes before the one that it reads from: they are part of whatever it is part of.
+    fn knows_all_before(&self, e: EventId) -> bool {
+        let event = self.graph.event(e);
+        let before = &self.graph.location(event.loc).co[..self.graph.position_of(event.rf) as usize];
+        event.exclusive && before.iter().all(|&w| self.graph.porf(w, e))
     }
 
     /// The last value of a location.
@@ -250,7 +329,8 @@ impl Search<'_> {
                 let read = self.graph.event(r);
                 !read.blocked && !read.reads_nothing() && self.graph.position_of(read.rf) < position
             });
-            location.co[..position as usize - 1].iter().copied().chain(reads).all(is_done)
+            let mut before = location.co[..position as usize - 1].iter().copied().chain(reads);
+            before.all(|x| !is_among(self.graph, x, &self.part) || is_done(x))
         })
     }
 }
