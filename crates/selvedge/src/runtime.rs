@@ -311,18 +311,17 @@ pub(crate) fn perform(request: Request, at: At) -> Outcome {
     if COUNTS.get() {
         count_operation();
     }
-    if REPEATS.get() {
-        // What is repeated found room on the stack before.
-        if is_repeated(&request, at) {
-            tidy();
-            return TOLD.get();
-        }
-        tidy_frame();
+    // What is repeated found room on the stack before. Nothing is asked twice here that comes to be kept in a register meanwhile: it would
+    // be on the stack if a run is repeated, and not otherwise.
+    if REPEATS.get() && is_repeated(&request, at) {
+        tidy();
+        return TOLD.get();
     }
     if overflow::is_near() {
         fail(ViolationKind::Assertion, overflow::message(ThreadId::new(THREAD.get())), at);
     }
     if UNUSUAL.get() {
+        scrub_frame();
         return perform_unusually(request, at);
     }
     suspend_pending(request, at)
