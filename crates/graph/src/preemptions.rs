@@ -26,8 +26,7 @@
 //! come to from there. An execution takes at least as many preemptions as a part of it does that contains with each event what
 //! that depends on: leave all other events out of its interleaving. So a graph is cut off also if its permanent part alone takes
 //! more than the bound. Only where a thread waits may it take more without others: somebody whose step is left out may have been the
-//! reason why it had to. That cannot be if what it has read depends on all earlier writes, as locks do; elsewhere, to wait costs
-//! nothing in a part.
+//! reason why it had to. That cannot be where locks are taken, one after the other; elsewhere, to wait costs nothing in a part.
 
 use crate::clocks::PORF;
 use crate::event::{Event, EventId, INIT, Kind, LocId};
@@ -283,16 +282,17 @@ impl Search<'_> {
         match event.kind {
             Kind::Join => !self.has_source(event, done),
             _ if !event.waits || self.has_source(event, done) => false,
-            _ if event.composite || !self.is_whole && !self.knows_all_before(e) => true,
+            _ if event.composite || !self.is_whole && !self.takes_lock(e) => true,
             _ => self.value(event.loc, done) != event.value,
         }
     }
 
-    /// Whether an event depends on all writes before the one that it reads from: they are part of whatever it is part of.
-    fn knows_all_before(&self, e: EventId) -> bool {
+    /// Whether an event comes before or after every write to its location, as those that take a lock do: who else has written there
+    /// before it is part of whatever it is part of.
+    fn takes_lock(&self, e: EventId) -> bool {
         let event = self.graph.event(e);
-        let before = &self.graph.location(event.loc).co[..self.graph.position_of(event.rf) as usize];
-        event.exclusive && before.iter().all(|&w| self.graph.porf(w, e))
+        let is_ordered = |&w: &EventId| self.graph.porf(w, e) || self.graph.porf(e, w);
+        event.exclusive && self.graph.location(event.loc).co.iter().all(is_ordered)
     }
 
     /// The last value of a location.

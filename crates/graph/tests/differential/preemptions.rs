@@ -174,6 +174,16 @@ fn agree(source: Source, model: MemoryModel) -> Vec<String> {
     failures
 }
 
+/// Programs in which something was missed once: a thread waits for a value while a store that is ordered behind that has made it wait.
+#[test]
+fn what_makes_a_thread_wait_may_be_left_out_of_a_part() {
+    let trees = sources().into_iter().find(|source| source.to_string() == "profile trees").expect("there are trees");
+    for (model, oracle) in MODELS {
+        let program = program(trees, 50_055, oracle, LIMITS);
+        assert_eq!(wrong(&program, model, Reductions::NONE), None, "{program}");
+    }
+}
+
 #[test]
 fn bounded_explorations_have_all_that_takes_no_more_preemptions() {
     let mut failures = Vec::new();
