@@ -17,9 +17,9 @@
 //! room once each for that. So what is cut off are graphs that take more than the bound and a *slack*
 //! (Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023). Where threads wait, what was
 //! added maximally may itself take preemptions: a lock is handed to the first thread that waits for it, in the order
-//! of their numbers, while the one that has given it back could have gone on. There the slack is larger by one. With that, nothing was
-//! missed in tens of thousands of random programs; without it, it was in one of ten thousand. There is no proof that locks which
-//! are handed on again and again never take more.
+//! of their numbers, while the one that has given it back could have gone on. There the slack is larger by one. With that,
+//! something was missed in one of tens of thousands of random programs (attempts that exchange, taken together, with a bound of 0: a known
+//! gap); without it, in one of ten thousand. There is no proof that locks which are handed on again and again never take more.
 //!
 //! Most graphs between the bound and the slack lead to nothing. What is deleted is taken back only as far as it was added
 //! maximally, so some events are *permanent* ([`permanent`]): they, and all that they depend on, are part of every graph that is
@@ -27,6 +27,7 @@
 //! that depends on: leave all other events out of its interleaving. So a graph is cut off also if its permanent part alone takes
 //! more than the bound. Only where a thread waits may it take more without others: somebody whose step is left out may have been the
 //! reason why it had to. That cannot be where locks are taken, one after the other; elsewhere, to wait costs nothing in a part.
+//! Where attempts are speculative or taken together, they are put off and read again in place, and no part is known to be permanent.
 
 use crate::clocks::PORF;
 use crate::event::{Event, EventId, INIT, Kind, LocId};
