@@ -404,7 +404,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let (graph, in_order) = (&self.frames.top.graph, self.options.model == MemoryModel::Sc);
         let slack = preemptions::slack(graph, in_order);
         let is_beyond = || {
-            preemptions::exceeds(graph, bound.saturating_add(slack), in_order)
+            preemptions::exceeds_on_the_way(graph, bound.saturating_add(slack), in_order)
                 || preemptions::will_exceed(graph, bound, in_order)
         };
         if !preemptions::may_add(graph, in_order) || !is_beyond() {

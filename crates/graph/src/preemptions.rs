@@ -15,11 +15,36 @@
 //! The exploration comes to a graph through others, which may take more preemptions than it does: what is deleted by later
 //! revisits was added maximally, that is, it can run after all the rest, but the threads that it belongs to may have to make
 //! room once each for that. So what is cut off are graphs that take more than the bound and a *slack*
-//! (Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023). Where threads wait, what was
-//! added maximally may itself take preemptions: a lock is handed to the first thread that waits for it, in the order
-//! of their numbers, while the one that has given it back could have gone on. There the slack is larger by one. With that,
-//! something was missed in one of tens of thousands of random programs (attempts that exchange, taken together, with a bound of 0: a known
-//! gap); without it, in one of ten thousand. There is no proof that locks which are handed on again and again never take more.
+//! (Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023). The thread that revisits has nothing
+//! to be deleted, and the one whose read is revisited has to make room in the execution that is come to as well, unless it waits there:
+//! so the slack is larger by one where threads wait.
+//!
+//! That is enough if threads, once they run, go on to their end: so does what is deleted, in the order in which it was added. Where
+//! threads wait it is not, and no number is. Two threads may talk to each other again and again,
+//!
+//! ```text
+//! t2: await y1; z1 = 1; await y2; z2 = 1; ...
+//! t3: y1 = 1; read z1; y2 = 1; read z2; ...
+//! ```
+//!
+//! and as long as all of it is maximal, `t3` makes room behind each of its writes, since `t2` has the lower number and comes first
+//! as soon as it can. All of this may have to be deleted for an execution that takes none. So two things are no preemptions
+//! as far as a graph is a step on the way to others ([`exceeds_on_the_way`]):
+//! - a thread that comes to a read at which the exploration has passed it over ([`was_passed_over`]) makes room: it was blocked
+//!   there, or kept out of the graph, or its attempt was put off, until what it reads was written;
+//! - a thread makes room behind a write with which a thread of a lower number was let go like that.
+//!
+//! Nothing else makes the exploration leave a thread that can go on (`next_P` takes the first that can; a bound keeps it from leaving
+//! those to last that would come too early, `ways.rs`), so that with these what is deleted takes no preemptions in the order in which it
+//! was added, but for the one of each thread. What is kept takes no more than the execution that is come to; only a thread that waits
+//! may wait for no reason in a part of it, as below.
+//!
+//! Attempts that are put off in hope of news ([`Turn::Later`](crate::event::Turn::Later)) need that the news is seen where the attempt
+//! reads instead. There the attempt comes last of all, like what is deleted; it costs its thread one preemption, and the thread that
+//! brings the news none. So it is within the slack whenever an execution is within the bound in which the attempt reads the news.
+//! What differs with a bound is which attempts are taken together: that becomes known by executions that end in vain, and other ones of
+//! these are met. So bounded and unbounded explorations leave out different executions in which an attempt fails although it would
+//! get on if it were made again. These are neither complete nor stuck, and nothing is missed with them.
 //!
 //! Most graphs between the bound and the slack lead to nothing. What is deleted is taken back only as far as it was added
 //! maximally, so some events are *permanent* ([`permanent`]): they, and all that they depend on, are part of every graph that is
@@ -28,9 +53,10 @@
 //! more than the bound. Only where a thread waits may it take more without others: somebody whose step is left out may have been the
 //! reason why it had to. That cannot be where locks are taken, one after the other; elsewhere, to wait costs nothing in a part.
 //! Where attempts are speculative or taken together, they are put off and read again in place, and no part is known to be permanent.
+//! To let go who was passed over is not free here: what is permanent stays, and counts as it does in an execution.
 
 use crate::clocks::PORF;
-use crate::event::{Event, EventId, INIT, Kind, LocId};
+use crate::event::{Event, EventId, INIT, Kind, LocId, NONE};
 use crate::graph::Graph;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
@@ -43,8 +69,18 @@ const MOST_ORDERS: u32 = 4096;
 /// Whether an execution takes more preemptions than that. `in_order` says whether accesses take place in an order in which
 /// every read reads the last write before it, as under SC.
 pub fn exceeds(graph: &Graph, limit: u32, in_order: bool) -> bool {
-    let all = (0..graph.thread_limit()).map(|n| graph.thread(ThreadId::new(n)).len() as u32).collect();
-    part_exceeds(graph, all, limit, in_order)
+    part_exceeds(graph, (all(graph), Scope::Execution), limit, in_order)
+}
+
+/// The same of a graph through which others are come to: what takes place because the exploration has passed over threads
+/// is no preemption.
+pub fn exceeds_on_the_way(graph: &Graph, limit: u32, in_order: bool) -> bool {
+    part_exceeds(graph, (all(graph), Scope::OnTheWay), limit, in_order)
+}
+
+/// All events of each thread.
+fn all(graph: &Graph) -> Done {
+    (0..graph.thread_limit()).map(|n| graph.thread(ThreadId::new(n)).len() as u32).collect()
 }
 
 /// Whether every execution that is come to from a graph takes more preemptions than that. Not known where attempts are taken together:
@@ -54,11 +90,11 @@ pub fn will_exceed(graph: &Graph, limit: u32, in_order: bool) -> bool {
         let event = graph.event(e);
         event.kind == Kind::Turn || event.composite || event.speculative || event.confirms
     };
-    !graph.ids().any(is_attempt) && part_exceeds(graph, permanent(graph), limit, in_order)
+    !graph.ids().any(is_attempt) && part_exceeds(graph, (permanent(graph), Scope::Part), limit, in_order)
 }
 
 /// The same for so many events of each thread.
-fn part_exceeds(graph: &Graph, part: Done, limit: u32, in_order: bool) -> bool {
+fn part_exceeds(graph: &Graph, (part, scope): (Done, Scope), limit: u32, in_order: bool) -> bool {
     let is_part = |e: &EventId| is_among(graph, *e, &part);
     // Every preemption is one at an event of its own.
     let may_be_one = |e: &EventId| is_part(e) && may_be_too_early(graph, graph.event(*e), in_order);
@@ -71,9 +107,12 @@ fn part_exceeds(graph: &Graph, part: Done, limit: u32, in_order: bool) -> bool {
         waits && depends_on_others(graph, event)
     });
     let waiting = waiting.collect();
-    let is_whole = (0..graph.thread_limit()).all(|n| graph.thread(ThreadId::new(n)).len() as u32 == part[n]);
+    let lets_go = match scope {
+        Scope::OnTheWay => graph.ids().filter_map(|e| let_go_by(graph, e)).collect(),
+        _ => SmallVec::new(),
+    };
     let tried = FxHashMap::default();
-    let mut search = Search { graph, in_order, limit, part, is_whole, waiting, tried, orders: MOST_ORDERS };
+    let mut search = Search { graph, in_order, limit, part, scope, waiting, lets_go, tried, orders: MOST_ORDERS };
     !search.can_end(Done::from_elem(0, graph.thread_limit()), 0)
 }
 
@@ -137,7 +176,7 @@ pub fn may_add(graph: &Graph, in_order: bool) -> bool {
 }
 
 /// How many more preemptions than the bound allows a graph may take through which others are come to: one for every thread that
-/// may have to make room, but for the one that revisits, which has nothing to be deleted; and one if threads wait.
+/// may have to make room, but for one that need not; unless threads wait.
 pub fn slack(graph: &Graph, in_order: bool) -> u32 {
     let (mut preempted, mut others_write, mut waits) = (0u32, false, false);
     for thread in (0..graph.thread_limit()).map(ThreadId::new) {
@@ -149,6 +188,28 @@ pub fn slack(graph: &Graph, in_order: bool) -> u32 {
         }
     }
     preempted.saturating_sub(u32::from(!others_write)) + u32::from(waits)
+}
+
+/// Whether the exploration has passed over a thread at a read, until what it reads was written.
+fn was_passed_over(graph: &Graph, e: EventId) -> bool {
+    let event = graph.event(e);
+    if !event.is_read() || event.blocked || !event.rf.is_event() {
+        return false;
+    }
+    if event.composite {
+        // Its attempt was put off, and then that came which it reads.
+        let before = if event.open.is_event() { graph.event(event.open).pred } else { NONE };
+        return before.is_event() && graph.event(before).kind == Kind::Turn && event.rf > before;
+    }
+    // It was read again in place, or kept out of the graph (`explorer/in_place.rs`) when its thread had come there.
+    let was_kept_out = || event.rf < e && (!event.pred.is_event() || event.pred < event.rf);
+    event.base != event.rf || event.waits && was_kept_out()
+}
+
+/// For a read at which a thread was passed over: the write that has let it go, if another thread was left for it then.
+fn let_go_by(graph: &Graph, e: EventId) -> Option<EventId> {
+    let event = graph.event(e);
+    (was_passed_over(graph, e) && graph.event(event.rf).thread > event.thread).then_some(event.rf)
 }
 
 /// Whether a thread may have to make room at an event.
@@ -181,15 +242,28 @@ type Done = SmallVec<[u32; 8]>;
 /// A thread, how far it is let run, and whether it makes room there although it does not wait.
 type Run = (ThreadId, u32, bool);
 
+/// What preemptions are counted of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// An execution.
+    Execution,
+    /// A part that executions have in common.
+    Part,
+    /// Such a part, and what will be deleted.
+    OnTheWay,
+}
+
 struct Search<'a> {
     graph: &'a Graph,
     in_order: bool,
     limit: u32,
-    /// How many events of each thread there are, and whether these are all.
+    /// How many events of each thread there are.
     part: Done,
-    is_whole: bool,
+    scope: Scope,
     /// Events at which a thread may wait for others.
     waiting: SmallVec<[EventId; 16]>,
+    /// Writes behind which a thread makes room for one that they let go.
+    lets_go: SmallVec<[EventId; 16]>,
     /// How many preemptions were too many to go on from there.
     tried: FxHashMap<Done, u32>,
     /// How many orders may still be tried.
@@ -246,11 +320,12 @@ impl Search<'_> {
         if ready > 0 {
             let mut after = done.clone();
             after[thread.index()] = count(ready);
-            let is_preempted = rest.get(ready).is_some_and(|&next| !self.makes_room(next, &after));
+            let lets_go = self.lets_go.contains(&rest[ready - 1]);
+            let is_preempted = rest.get(ready).is_some_and(|&next| !lets_go && !self.makes_room(next, &after));
             runs.push((thread, count(ready), is_preempted));
         }
-        let yields = |n: &usize| self.graph.event(rest[*n]).yields;
-        for n in (1..ready).rev().filter(yields) {
+        let makes_room = |n: &usize| self.graph.event(rest[*n]).yields || self.lets_go.contains(&rest[*n - 1]);
+        for n in (1..ready).rev().filter(makes_room) {
             runs.push((thread, count(n), false));
         }
         for n in (1..ready).filter(|&n| self.matters(rest[n], done)) {
@@ -278,7 +353,8 @@ impl Search<'_> {
 
     /// Whether a thread that comes to an event now makes room without a preemption.
     fn makes_room(&self, e: EventId, done: &Done) -> bool {
-        self.graph.event(e).yields || self.waits(e, done)
+        let is_passed_over = || self.scope == Scope::OnTheWay && was_passed_over(self.graph, e);
+        self.graph.event(e).yields || self.waits(e, done) || is_passed_over()
     }
 
     /// Whether a thread that comes to an event now would wait there. It would not if it found the value with which it goes on,
@@ -288,7 +364,7 @@ impl Search<'_> {
         match event.kind {
             Kind::Join => !self.has_source(event, done),
             _ if !event.waits || self.has_source(event, done) => false,
-            _ if event.composite || !self.is_whole && !self.takes_lock(e) => true,
+            _ if event.composite || self.scope != Scope::Execution && !self.takes_lock(e) => true,
             _ => self.value(event.loc, done) != event.value,
         }
     }

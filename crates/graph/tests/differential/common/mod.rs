@@ -112,8 +112,13 @@ pub fn key(full: &Full<'_>) -> GraphKey {
 /// What the threads have computed in the end, and whether all of them have ended.
 pub type End = (bool, Vec<u64>);
 
-/// Runs the events of a graph once more on a machine of its own.
+/// What the threads of a graph have computed, and whether all of them have ended.
 pub fn ends_with(program: &Program, full: &Full<'_>) -> End {
+    (full.ending == Ending::Complete, run_again(program, full).final_threads())
+}
+
+/// Runs the events of a graph once more on a machine of its own.
+pub fn run_again(program: &Program, full: &Full<'_>) -> LitmusMachine {
     let mut machine = LitmusMachine::new(program.clone()).expect("the program is valid");
     let _ = machine.start();
     for &e in &full.graph.executed {
@@ -126,7 +131,7 @@ pub fn ends_with(program: &Program, full: &Full<'_>) -> End {
         };
         let _ = machine.resume(event.thread, outcome);
     }
-    (full.ending == Ending::Complete, machine.final_threads())
+    machine
 }
 
 /// What an access, or all parts of it together, have read or written.
