@@ -24,6 +24,9 @@ pub const BOTTOM: EventId = EventId::largest(1);
 /// No event.
 pub const NONE: EventId = EventId::largest(2);
 
+/// Some number of preemptions.
+pub const NOT_KNOWN: u8 = u8::MAX;
+
 impl EventId {
     const fn largest(n: u32) -> EventId {
         EventId(u32::MAX - 1 - n)
@@ -114,6 +117,10 @@ pub struct Event {
     pub waits: bool,
     /// A loop that waits begins with it: its thread may have let others go first before it (only kept if preemptions are counted).
     pub yields: bool,
+    /// If it chooses a number other than 0, something happens for no reason (only kept if preemptions are counted).
+    pub spurious: bool,
+    /// The graph takes no more preemptions up to it, on the way to others; [`NOT_KNOWN`] if that is not known.
+    pub preemptions: u8,
     /// What it is part of.
     pub role: Role,
     /// Which part of an access to several locations it is.
@@ -171,6 +178,8 @@ impl Event {
             confirms: false,
             waits: false,
             yields: false,
+            spurious: false,
+            preemptions: NOT_KNOWN,
             role: Role::Memory,
             part: None,
             choice: 0,

@@ -333,11 +333,12 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             return Ok(Go::Back);
         }
         self.tick()?;
-        self.catch_up()?;
         debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
+        // Before the machine is brought there, which costs more.
         if self.is_beyond_bound() {
             return Ok(Go::Back);
         }
+        self.catch_up()?;
         let thread = match self.next() {
             Next::Thread(thread) => thread,
             Next::Nobody => {
@@ -401,13 +402,8 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     #[inline(never)]
     fn is_beyond(&mut self, bound: u32) -> bool {
-        let (graph, in_order) = (&self.frames.top.graph, self.options.model == MemoryModel::Sc);
-        let slack = preemptions::slack(graph, in_order);
-        let is_beyond = || {
-            preemptions::exceeds_on_the_way(graph, bound.saturating_add(slack), in_order)
-                || preemptions::will_exceed(graph, bound, in_order)
-        };
-        if !preemptions::may_add(graph, in_order) || !is_beyond() {
+        let in_order = self.options.model == MemoryModel::Sc;
+        if !preemptions::is_beyond(&mut self.frame().graph, bound, in_order) {
             return false;
         }
         let what = format!("executions to {bound} preemptions");

@@ -29,7 +29,7 @@
 //!
 //! and as long as all of it is maximal, `t3` makes room behind each of its writes, since `t2` has the lower number and comes first
 //! as soon as it can. All of this may have to be deleted for an execution that takes none. So two things are no preemptions
-//! as far as a graph is a step on the way to others ([`exceeds_on_the_way`]):
+//! as far as a graph is a step on the way to others ([`Scope::OnTheWay`]):
 //! - a thread that comes to a read at which the exploration has passed it over ([`was_passed_over`]) makes room: it was blocked
 //!   there, or kept out of the graph, or its attempt was put off, until what it reads was written;
 //! - a thread makes room behind a write with which a thread of a lower number was let go like that.
@@ -52,30 +52,64 @@
 //! that depends on: leave all other events out of its interleaving. So a graph is cut off also if its permanent part alone takes
 //! more than the bound. Only where a thread waits may it take more without others: somebody whose step is left out may have been the
 //! reason why it had to. That cannot be where locks are taken, one after the other; elsewhere, to wait costs nothing in a part.
-//! Where attempts are speculative or taken together, they are put off and read again in place, and no part is known to be permanent.
 //! To let go who was passed over is not free here: what is permanent stays, and counts as it does in an execution.
+//!
+//! Attempts that are speculative or taken together change nothing of that: what they read again in place makes nothing permanent. And the
+//! news is still seen for which attempts are put off. In the graph in which it is, there are only what was there when the attempt took its
+//! turn, the attempt, and what the news depends on. The attempt is no part of what is permanent: it was added maximally, and
+//! nothing there depends on it. All else is part of the execution in which the attempt reads the news.
+//!
+//! What happens for no reason, such as an exchange that fails, counts like a preemption. That is a choice, and permanent: no slack is
+//! needed for it.
 
 use crate::clocks::PORF;
-use crate::event::{Event, EventId, INIT, Kind, LocId, NONE};
+use crate::event::{Event, EventId, Kind, NONE, NOT_KNOWN};
 use crate::graph::Graph;
-use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use smallvec::SmallVec;
 
-/// So many orders are tried. If that is not enough, a graph is taken to be within the bound.
-const MOST_ORDERS: u32 = 4096;
+mod interleaving;
+
+/// What is taken for known is looked at in graphs with no more events than that.
+const SMALL: usize = 40;
 
 /// Whether an execution takes more preemptions than that. `in_order` says whether accesses take place in an order in which
 /// every read reads the last write before it, as under SC.
 pub fn exceeds(graph: &Graph, limit: u32, in_order: bool) -> bool {
-    part_exceeds(graph, (all(graph), Scope::Execution), limit, in_order)
+    fewest(graph, (&all(graph), Scope::Execution), limit, in_order).is_none()
 }
 
-/// The same of a graph through which others are come to: what takes place because the exploration has passed over threads
-/// is no preemption.
-pub fn exceeds_on_the_way(graph: &Graph, limit: u32, in_order: bool) -> bool {
-    part_exceeds(graph, (all(graph), Scope::OnTheWay), limit, in_order)
+/// Whether a graph is cut off: neither it nor any that is come to from it takes no more preemptions than `bound`.
+///
+/// Its newest event can take place after all others, so that it adds one preemption at most, and that much is known of a graph without
+/// searching. (Not under SC, where it may have to come before others.)
+pub fn is_beyond(graph: &mut Graph, bound: u32, in_order: bool) -> bool {
+    let Some(newest) = graph.ids().next_back() else { return false };
+    let before = newest.index().checked_sub(1).map_or(0, |n| graph.event(EventId::new(n)).preemptions);
+    if !may_add(graph, in_order) {
+        graph.set_preemptions(newest, before);
+        return false;
+    }
+    // What is chosen is never deleted, so no slack is needed for that.
+    let Some(bound) = bound.checked_sub(spurious(graph)) else { return true };
+    let is_known = before != NOT_KNOWN && !in_order && !graph.has_changed_since(newest);
+    // What is permanent is that as soon as it is added, or becomes it by a revisit.
+    if (!is_known || is_permanent(graph, newest)) && will_exceed(graph, bound, in_order) {
+        return true;
+    }
+    let mut most = if is_known { u32::from(before) + 1 } else { u32::MAX };
+    if most > bound {
+        let limit = bound.saturating_add(slack(graph, in_order));
+        if most > limit {
+            let Some(fewest) = fewest(graph, (&all(graph), Scope::OnTheWay), limit, in_order) else { return true };
+            most = fewest;
+        }
+    }
+    let takes_no_more = || fewest(graph, (&all(graph), Scope::OnTheWay), most, in_order).is_some();
+    debug_assert!(graph.len() > SMALL || takes_no_more(), "the newest event adds one at most");
+    graph.set_preemptions(newest, u8::try_from(most).unwrap_or(NOT_KNOWN));
+    false
 }
 
 /// All events of each thread.
@@ -83,37 +117,18 @@ fn all(graph: &Graph) -> Done {
     (0..graph.thread_limit()).map(|n| graph.thread(ThreadId::new(n)).len() as u32).collect()
 }
 
-/// Whether every execution that is come to from a graph takes more preemptions than that. Not known where attempts are taken together:
-/// these are put off, and read again in place.
-pub fn will_exceed(graph: &Graph, limit: u32, in_order: bool) -> bool {
-    let is_attempt = |e: EventId| {
-        let event = graph.event(e);
-        event.kind == Kind::Turn || event.composite || event.speculative || event.confirms
-    };
-    !graph.ids().any(is_attempt) && part_exceeds(graph, (permanent(graph), Scope::Part), limit, in_order)
+/// Whether every execution that is come to from a graph takes more preemptions than that.
+fn will_exceed(graph: &Graph, limit: u32, in_order: bool) -> bool {
+    fewest(graph, (&permanent(graph), Scope::Part), limit, in_order).is_none()
 }
 
-/// The same for so many events of each thread.
-fn part_exceeds(graph: &Graph, (part, scope): (Done, Scope), limit: u32, in_order: bool) -> bool {
-    let is_part = |e: &EventId| is_among(graph, *e, &part);
+/// How many preemptions so many events of each thread take; none if more than `limit`. It may be less than what is told.
+fn fewest(graph: &Graph, (part, scope): (&Done, Scope), limit: u32, in_order: bool) -> Option<u32> {
+    let is_part = |e: &EventId| is_among(graph, *e, part);
     // Every preemption is one at an event of its own.
     let may_be_one = |e: &EventId| is_part(e) && may_be_too_early(graph, graph.event(*e), in_order);
-    if graph.ids().filter(may_be_one).count() <= limit as usize {
-        return false;
-    }
-    let waiting = graph.ids().filter(is_part).filter(|&e| {
-        let event = graph.event(e);
-        let waits = event.kind == Kind::Join || event.waits && !event.blocked;
-        waits && depends_on_others(graph, event)
-    });
-    let waiting = waiting.collect();
-    let lets_go = match scope {
-        Scope::OnTheWay => graph.ids().filter_map(|e| let_go_by(graph, e)).collect(),
-        _ => SmallVec::new(),
-    };
-    let tried = FxHashMap::default();
-    let mut search = Search { graph, in_order, limit, part, scope, waiting, lets_go, tried, orders: MOST_ORDERS };
-    !search.can_end(Done::from_elem(0, graph.thread_limit()), 0)
+    let most = graph.ids().filter(may_be_one).count() as u32;
+    if most <= limit { Some(most) } else { interleaving::fewest(graph, (part, scope), limit, in_order) }
 }
 
 /// How many events of each thread no revisit will delete.
@@ -143,7 +158,10 @@ fn is_permanent(graph: &Graph, e: EventId) -> bool {
     let event = graph.event(e);
     let location = || graph.location(event.loc);
     let older_lies_behind = |position: u32| location().co[position as usize..].iter().any(|&w| w < e);
-    let was_made_to_read = |r: EventId| r < e && (graph.event(r).base == e || graph.event(r).primary == e);
+    let was_made_to_read = |r: EventId| {
+        let read = graph.event(r);
+        r < e && !read.speculative && (read.base == e || read.primary == e)
+    };
     match event.kind {
         Kind::Choose => event.value != 0,
         Kind::Write => older_lies_behind(graph.position(e)) || location().reads().any(was_made_to_read),
@@ -162,7 +180,7 @@ fn is_among(graph: &Graph, e: EventId, counts: &Done) -> bool {
 }
 
 /// Whether the newest event may make a graph take more preemptions than it took without it.
-pub fn may_add(graph: &Graph, in_order: bool) -> bool {
+fn may_add(graph: &Graph, in_order: bool) -> bool {
     let Some(newest) = graph.ids().next_back() else { return false };
     let event = graph.event(newest);
     // A write may have been read by a thread that waited for it.
@@ -171,13 +189,20 @@ pub fn may_add(graph: &Graph, in_order: bool) -> bool {
         // A read has to come before writes that overwrite what it has read, and these after it.
         Kind::Read | Kind::Write if in_order => true,
         Kind::Write => is_read(),
+        Kind::Choose => event.spurious && event.value != 0,
         _ => depends_on_others(graph, event),
     }
 }
 
+/// How much happens for no reason. Each of these counts like a preemption: a bound is for executions that are near to those that happen
+/// most often.
+fn spurious(graph: &Graph) -> u32 {
+    graph.ids().map(|e| graph.event(e)).filter(|event| event.spurious && event.value != 0).count() as u32
+}
+
 /// How many more preemptions than the bound allows a graph may take through which others are come to: one for every thread that
 /// may have to make room, but for one that need not; unless threads wait.
-pub fn slack(graph: &Graph, in_order: bool) -> u32 {
+fn slack(graph: &Graph, in_order: bool) -> u32 {
     let (mut preempted, mut others_write, mut waits) = (0u32, false, false);
     for thread in (0..graph.thread_limit()).map(ThreadId::new) {
         let mut events = graph.thread(thread).iter().map(|&e| graph.event(e));
@@ -239,9 +264,6 @@ fn depends_on_others(graph: &Graph, event: &Event) -> bool {
 /// How many events of each thread have taken place.
 type Done = SmallVec<[u32; 8]>;
 
-/// A thread, how far it is let run, and whether it makes room there although it does not wait.
-type Run = (ThreadId, u32, bool);
-
 /// What preemptions are counted of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
@@ -251,174 +273,4 @@ enum Scope {
     Part,
     /// Such a part, and what will be deleted.
     OnTheWay,
-}
-
-struct Search<'a> {
-    graph: &'a Graph,
-    in_order: bool,
-    limit: u32,
-    /// How many events of each thread there are.
-    part: Done,
-    scope: Scope,
-    /// Events at which a thread may wait for others.
-    waiting: SmallVec<[EventId; 16]>,
-    /// Writes behind which a thread makes room for one that they let go.
-    lets_go: SmallVec<[EventId; 16]>,
-    /// How many preemptions were too many to go on from there.
-    tried: FxHashMap<Done, u32>,
-    /// How many orders may still be tried.
-    orders: u32,
-}
-
-impl Search<'_> {
-    /// Whether all can take place after so many preemptions, and no more than allowed.
-    fn can_end(&mut self, mut done: Done, preemptions: u32) -> bool {
-        let mut runs: SmallVec<[Run; 16]> = SmallVec::new();
-        loop {
-            runs.clear();
-            for thread in (0..self.graph.thread_limit()).map(ThreadId::new) {
-                self.add_runs(thread, &done, &mut runs);
-            }
-            let Some(&(thread, count, _)) = runs.iter().find(|run| self.is_harmless(run, &done)) else { break };
-            done[thread.index()] = count;
-        }
-        // Nobody can go on: all has taken place.
-        if runs.is_empty() {
-            return true;
-        }
-        if self.tried.get(&done).is_some_and(|&before| before <= preemptions) {
-            return false;
-        }
-        runs.sort_by_key(|&(_, _, is_preempted)| is_preempted);
-        for &(thread, count, is_preempted) in &runs {
-            let preemptions = preemptions + u32::from(is_preempted);
-            if preemptions > self.limit {
-                continue;
-            }
-            if self.orders == 0 {
-                return true;
-            }
-            self.orders -= 1;
-            let mut next = done.clone();
-            next[thread.index()] = count;
-            if self.can_end(next, preemptions) {
-                return true;
-            }
-        }
-        self.tried.insert(done, preemptions);
-        false
-    }
-
-    /// How far a thread may be let run.
-    fn add_runs(&self, thread: ThreadId, done: &Done, runs: &mut SmallVec<[Run; 16]>) {
-        let events = &self.graph.thread(thread)[..self.part[thread.index()] as usize];
-        // A read that waits for what nobody has written does not take place.
-        let waits = events.last().is_some_and(|&last| self.graph.event(last).blocked);
-        let rest = &events[done[thread.index()] as usize..events.len() - usize::from(waits)];
-        let ready = rest.iter().take_while(|&&e| self.is_ready(e, done)).count();
-        let count = |n: usize| done[thread.index()] + n as u32;
-        if ready > 0 {
-            let mut after = done.clone();
-            after[thread.index()] = count(ready);
-            let lets_go = self.lets_go.contains(&rest[ready - 1]);
-            let is_preempted = rest.get(ready).is_some_and(|&next| !lets_go && !self.makes_room(next, &after));
-            runs.push((thread, count(ready), is_preempted));
-        }
-        let makes_room = |n: &usize| self.graph.event(rest[*n]).yields || self.lets_go.contains(&rest[*n - 1]);
-        for n in (1..ready).rev().filter(makes_room) {
-            runs.push((thread, count(n), false));
-        }
-        for n in (1..ready).filter(|&n| self.matters(rest[n], done)) {
-            runs.push((thread, count(n), true));
-        }
-    }
-
-    /// Whether a thread can be let run without a preemption, and without a difference to those who could still come to wait.
-    fn is_harmless(&self, &(thread, count, is_preempted): &Run, done: &Done) -> bool {
-        let events = self.graph.thread(thread)[done[thread.index()] as usize..count as usize].iter();
-        !is_preempted && !events.copied().any(|e| self.matters(e, done))
-    }
-
-    /// Whether it makes a difference to somebody who may wait, and has not come there yet, that an event takes place.
-    fn matters(&self, e: EventId, done: &Done) -> bool {
-        let event = self.graph.event(e);
-        self.waiting.iter().map(|&waiting| self.graph.event(waiting)).any(|waiting| {
-            let matters = match waiting.kind {
-                Kind::Join => source(self.graph, waiting) == Some(e),
-                _ => event.is_write() && event.loc == waiting.loc,
-            };
-            matters && event.thread != waiting.thread && done[waiting.thread.index()] + 1 < waiting.index
-        })
-    }
-
-    /// Whether a thread that comes to an event now makes room without a preemption.
-    fn makes_room(&self, e: EventId, done: &Done) -> bool {
-        let is_passed_over = || self.scope == Scope::OnTheWay && was_passed_over(self.graph, e);
-        self.graph.event(e).yields || self.waits(e, done) || is_passed_over()
-    }
-
-    /// Whether a thread that comes to an event now would wait there. It would not if it found the value with which it goes on,
-    /// be it another write's: then it makes room although it need not.
-    fn waits(&self, e: EventId, done: &Done) -> bool {
-        let event = self.graph.event(e);
-        match event.kind {
-            Kind::Join => !self.has_source(event, done),
-            _ if !event.waits || self.has_source(event, done) => false,
-            _ if event.composite || self.scope != Scope::Execution && !self.takes_lock(e) => true,
-            _ => self.value(event.loc, done) != event.value,
-        }
-    }
-
-    /// Whether an event comes before or after every write to its location, as those that take a lock do: who else has written there
-    /// before it is part of whatever it is part of.
-    fn takes_lock(&self, e: EventId) -> bool {
-        let event = self.graph.event(e);
-        let is_ordered = |&w: &EventId| self.graph.porf(w, e) || self.graph.porf(e, w);
-        event.exclusive && self.graph.location(event.loc).co.iter().all(is_ordered)
-    }
-
-    /// The last value of a location.
-    fn value(&self, loc: LocId, done: &Done) -> u64 {
-        let is_done = |w: &EventId| {
-            let write = self.graph.event(*w);
-            done[write.thread.index()] >= write.index
-        };
-        let last = self.graph.location(loc).co.iter().copied().rfind(is_done);
-        self.graph.written(loc, last.unwrap_or(INIT))
-    }
-
-    /// Whether what an event reads, or learns, is there.
-    fn has_source(&self, event: &Event, done: &Done) -> bool {
-        source(self.graph, event).is_none_or(|source| is_done(self.graph, source, event.thread, done))
-    }
-
-    /// Whether what an event depends on has taken place, if that is not its own thread's.
-    fn is_ready(&self, e: EventId, done: &Done) -> bool {
-        let event = self.graph.event(e);
-        let is_done = |x: EventId| is_done(self.graph, x, event.thread, done);
-        if !self.has_source(event, done) || event.pred.is_event() && !is_done(event.pred) {
-            return false;
-        }
-        if !self.in_order {
-            return true;
-        }
-        // A read-modify-write does not stop in the middle.
-        let write = if event.kind == Kind::Write { Some(e) } else { self.graph.write_of(e) };
-        write.is_none_or(|write| {
-            let position = self.graph.position(write);
-            let location = self.graph.location(event.loc);
-            let reads = location.reads().filter(|&r| {
-                let read = self.graph.event(r);
-                !read.blocked && !read.reads_nothing() && self.graph.position_of(read.rf) < position
-            });
-            let mut before = location.co[..position as usize - 1].iter().copied().chain(reads);
-            before.all(|x| !is_among(self.graph, x, &self.part) || is_done(x))
-        })
-    }
-}
-
-/// Whether an event has taken place, or is one of the thread's own.
-fn is_done(graph: &Graph, e: EventId, own: ThreadId, done: &Done) -> bool {
-    let event = graph.event(e);
-    event.thread == own || done[event.thread.index()] >= event.index
 }

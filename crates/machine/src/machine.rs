@@ -138,6 +138,12 @@ pub trait Machine {
         false
     }
 
+    /// Whether a number other than 0 that a thread is about to choose stands for something that happens for no reason. A bound on
+    /// preemptions is one on such choices too.
+    fn chooses_for_no_reason(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// How many of its newest steps the iteration has that such a thread would start again, or a `Ready` one whose access
     /// waits with [`Cond::retry`](crate::Cond::retry); none if it has all since the thread last changed something. Steps of it
     /// that write leave things as they were before it.

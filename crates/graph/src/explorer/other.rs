@@ -17,7 +17,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             Op::Fence { order } => Event { order: *order, ..graph.draft(thread, Kind::Fence) },
             Op::Spawn { child } => Event { value: child.index() as u64, ..graph.draft(thread, Kind::Spawn) },
             Op::Join { thread: other } => Event { value: other.index() as u64, ..graph.draft(thread, Kind::Join) },
-            Op::Choose { .. } => graph.draft(thread, Kind::Choose),
+            Op::Choose { .. } => {
+                let spurious = self.options.preemptions.is_some() && self.runner.machine.chooses_for_no_reason(thread);
+                Event { spurious, ..graph.draft(thread, Kind::Choose) }
+            }
             Op::Free { addr, .. } => return self.free(thread, *addr),
             _ => return self.unsupported(thread, "an atomic section"),
         };

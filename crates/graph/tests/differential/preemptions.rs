@@ -302,8 +302,10 @@ fn what_makes_a_thread_wait_may_be_left_out_of_a_part() {
 #[test]
 fn bounded_explorations_have_all_that_takes_no_more_preemptions() {
     let mut failures = Vec::new();
+    // Only some kinds of programs, if the environment says so.
+    let kind = std::env::var("KIND").unwrap_or_default();
     for (model, _) in MODELS {
-        for source in sources() {
+        for source in sources().into_iter().filter(|source| source.to_string().contains(&kind)) {
             failures.extend(agree(source, model));
         }
     }
