@@ -128,6 +128,11 @@ pub(crate) fn is_weak(at: At) -> bool {
     runtime::shared(|shared| shared.without_reason.get(&place).is_some_and(|(what, _)| *what == FAILS))
 }
 
+/// Whether a choice at a place is whether something happens for no reason.
+pub(crate) fn is_for_no_reason(at: At) -> bool {
+    runtime::shared(|shared| shared.without_reason.contains_key(&std::ptr::from_ref(at).addr()))
+}
+
 /// What a weak exchange does for no reason.
 const FAILS: &str = "fails";
 

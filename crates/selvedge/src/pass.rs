@@ -147,7 +147,7 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let mut stats = stats(builder, body, &mut first, at);
     let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
     if left_out.spurious && stats.failure.is_none() {
-        if builder.spurious && first.interruption.is_none() {
+        if builder.spurious && builder.preemption_bound != Some(0) && first.interruption.is_none() {
             runtime::shared(|shared| shared.config = Config { spurious: true, ..config });
             second(builder, body, at, deadline, &mut stats, &mut line)?;
         } else {
@@ -384,7 +384,13 @@ fn stats(builder: &Builder, body: &Body, result: &mut Exploration, at: At) -> St
         stats.interrupted = matches!(why, Interruption::Time | Interruption::MaxExecutions);
     }
     if let Some(bound) = builder.preemption_bound.filter(|_| is_bounded(result)) {
-        stats.not_covered.push(format!("executions that take more than {bound} preemptions (`preemption_bound`)"));
+        let counted = if runtime::shared(|shared| shared.config.spurious) {
+            ", counting what happens for no reason as one each"
+        } else {
+            ""
+        };
+        let what = format!("executions that take more than {bound} preemptions{counted} (`preemption_bound`)");
+        stats.not_covered.push(what);
     }
     stats.not_covered.extend(result.not_covered.iter().cloned());
     stats.notes = runtime::shared(|shared| shared.retries.notes().to_vec());

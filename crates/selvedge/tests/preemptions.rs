@@ -143,3 +143,33 @@ fn that_traces_are_not_bounded_is_said() {
     let stats = builder.explore(three(1, |count, _| careless(count)));
     assert!(stats.ignored.iter().any(|what| what.contains("`preemption_bound` is 1")), "{:?}", stats.ignored);
 }
+
+/// How often an exchange fails for no reason in one execution, at most, of three threads that make one each.
+fn most_without_reason(bound: Option<usize>) -> (usize, Stats) {
+    let most = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let seen = std::sync::Arc::clone(&most);
+    let mut builder = Builder::new();
+    builder.preemption_bound = bound;
+    let stats = builder.explore(move || {
+        let handles =
+            [0; 3].map(|_| thread::spawn(|| AtomicUsize::new(0).compare_exchange_weak(0, 1, AcqRel, Relaxed).is_err()));
+        let failed = handles.into_iter().map(|handle| handle.join().unwrap()).filter(|failed| *failed).count();
+        seen.fetch_max(failed, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(stats.failure, None);
+    (most.load(std::sync::atomic::Ordering::Relaxed), stats)
+}
+
+#[test]
+fn what_happens_for_no_reason_counts_as_a_preemption() {
+    for bound in 0..3 {
+        let (most, stats) = most_without_reason(Some(bound));
+        assert_eq!(most, bound);
+        let is_told = |what: &String| what.contains("for no reason");
+        assert!(stats.not_covered.iter().any(is_told), "{stats:?}");
+    }
+    let (most, stats) = most_without_reason(Some(3));
+    assert_eq!((most, stats.not_covered), (3, vec![]));
+    let (most, stats) = most_without_reason(None);
+    assert_eq!((most, stats.spurious, stats.not_covered), (3, 8, vec![]));
+}

@@ -2,7 +2,7 @@
 
 use super::awaits::Ahead;
 use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
-use crate::nondet::IN_TIME;
+use crate::nondet::{self, IN_TIME};
 use crate::request::Request;
 use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, violation};
@@ -112,6 +112,10 @@ impl Machine for RustMachine {
     fn lets_others_go(&self, thread: ThreadId) -> bool {
         let State { op, at: Some(at), .. } = *self.state(thread) else { return false };
         !matches!(op, Op::Access(Access { spins: true, .. })) && runtime::shared(|shared| shared.is_beginning(at))
+    }
+
+    fn chooses_for_no_reason(&self, thread: ThreadId) -> bool {
+        self.state(thread).at.is_some_and(nondet::is_for_no_reason)
     }
 
     /// That is looked at (`machine/retries.rs`).
