@@ -70,6 +70,7 @@ use selvedge_machine::ThreadId;
 use smallvec::SmallVec;
 
 mod interleaving;
+mod stops;
 
 /// What is taken for known is looked at in graphs with no more events than that.
 const SMALL: usize = 40;
