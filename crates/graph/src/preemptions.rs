@@ -47,11 +47,12 @@
 //! get on if it were made again. These are neither complete nor stuck, and nothing is missed with them.
 //!
 //! Most graphs between the bound and the slack lead to nothing. What is deleted is taken back only as far as it was added
-//! maximally, so some events are *permanent* ([`permanent`]): they, and all that they depend on, are part of every graph that is
+//! maximally, so some events are *permanent* (`preemptions/permanent.rs`): they, and all that they depend on, are part of every graph that is
 //! come to from there. An execution takes at least as many preemptions as a part of it does that contains with each event what
 //! that depends on: leave all other events out of its interleaving. So a graph is cut off also if its permanent part alone takes
 //! more than the bound. Only where a thread waits may it take more without others: somebody whose step is left out may have been the
 //! reason why it had to. That cannot be where locks are taken, one after the other; elsewhere, to wait costs nothing in a part.
+//! Threads that were made to read something newer have to make room behind that part, too (`permanent::held_up`).
 //! To let go who was passed over is not free here: what is permanent stays, and counts as it does in an execution.
 //!
 //! Attempts that are speculative or taken together change nothing of that: what they read again in place makes nothing permanent. And the
@@ -62,7 +63,6 @@
 //! What happens for no reason, such as an exchange that fails, counts like a preemption. That is a choice, and permanent: no slack is
 //! needed for it.
 
-use crate::clocks::PORF;
 use crate::event::{Event, EventId, Kind, NONE, NOT_KNOWN};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
@@ -70,6 +70,7 @@ use selvedge_machine::ThreadId;
 use smallvec::SmallVec;
 
 mod interleaving;
+mod permanent;
 mod stops;
 
 /// What is taken for known is looked at in graphs with no more events than that.
@@ -78,7 +79,7 @@ const SMALL: usize = 40;
 /// Whether an execution takes more preemptions than that. `in_order` says whether accesses take place in an order in which
 /// every read reads the last write before it, as under SC.
 pub fn exceeds(graph: &Graph, limit: u32, in_order: bool) -> bool {
-    fewest(graph, (&all(graph), Scope::Execution), limit, in_order).is_none()
+    fewest(graph, (&all(graph), Scope::Execution, &[]), limit, in_order).is_none()
 }
 
 /// Whether a graph is cut off: neither it nor any that is come to from it takes no more preemptions than `bound`.
@@ -96,18 +97,18 @@ pub fn is_beyond(graph: &mut Graph, bound: u32, in_order: bool) -> bool {
     let Some(bound) = bound.checked_sub(spurious(graph)) else { return true };
     let is_known = before != NOT_KNOWN && !in_order && !graph.has_changed_since(newest);
     // What is permanent is that as soon as it is added, or becomes it by a revisit.
-    if (!is_known || is_permanent(graph, newest)) && will_exceed(graph, bound, in_order) {
+    if (!is_known || permanent::is_permanent(graph, newest)) && will_exceed(graph, bound, in_order) {
         return true;
     }
     let mut most = if is_known { u32::from(before) + 1 } else { u32::MAX };
     if most > bound {
         let limit = bound.saturating_add(slack(graph, in_order));
         if most > limit {
-            let Some(fewest) = fewest(graph, (&all(graph), Scope::OnTheWay), limit, in_order) else { return true };
+            let Some(fewest) = fewest(graph, (&all(graph), Scope::OnTheWay, &[]), limit, in_order) else { return true };
             most = fewest;
         }
     }
-    let takes_no_more = || fewest(graph, (&all(graph), Scope::OnTheWay), most, in_order).is_some();
+    let takes_no_more = || fewest(graph, (&all(graph), Scope::OnTheWay, &[]), most, in_order).is_some();
     debug_assert!(graph.len() > SMALL || takes_no_more(), "the newest event adds one at most");
     graph.set_preemptions(newest, u8::try_from(most).unwrap_or(NOT_KNOWN));
     false
@@ -120,58 +121,19 @@ fn all(graph: &Graph) -> Done {
 
 /// Whether every execution that is come to from a graph takes more preemptions than that.
 fn will_exceed(graph: &Graph, limit: u32, in_order: bool) -> bool {
-    fewest(graph, (&permanent(graph), Scope::Part), limit, in_order).is_none()
+    let part = permanent::permanent(graph);
+    let held_up = permanent::held_up(graph, &part);
+    fewest(graph, (&part, Scope::Part, &held_up), limit, in_order).is_none()
 }
 
-/// How many preemptions so many events of each thread take; none if more than `limit`. It may be less than what is told.
-fn fewest(graph: &Graph, (part, scope): (&Done, Scope), limit: u32, in_order: bool) -> Option<u32> {
+/// How many preemptions so many events of each thread take, and those that are held up; none if more than `limit`. It may be less than
+/// what is told.
+fn fewest(graph: &Graph, (part, scope, held_up): Part<'_>, limit: u32, in_order: bool) -> Option<u32> {
     let is_part = |e: &EventId| is_among(graph, *e, part);
     // Every preemption is one at an event of its own.
     let may_be_one = |e: &EventId| is_part(e) && may_be_too_early(graph, graph.event(*e), in_order);
-    let most = graph.ids().filter(may_be_one).count() as u32;
-    if most <= limit { Some(most) } else { interleaving::fewest(graph, (part, scope), limit, in_order) }
-}
-
-/// How many events of each thread no revisit will delete.
-///
-/// A revisit deletes what was added maximally only (`backward.rs`). So these are permanent, with all that they depend on:
-/// - a choice other than the first;
-/// - a read that has not read the last of the writes that were there before it, and a write that was not placed behind them. One of
-///   these could become maximal only if the write that lies behind it were deleted, and it not. Then it would be something
-///   that the revisiting write depends on, which is read by an older event, and permanent like
-/// - a write that an older event was made to read by a revisit: as long as that event is there, it is not maximal; and if that is
-///   deleted, the revisiting write depends on this one, and is read by an event that is older still.
-///
-/// Reads that wait, or that were added as attempts, may read again in place, and do not count.
-fn permanent(graph: &Graph) -> Done {
-    let mut part = Done::from_elem(0, graph.thread_limit());
-    for e in graph.ids().filter(|&e| is_permanent(graph, e)) {
-        let event = graph.event(e);
-        let before = graph.clocks.row(e, PORF);
-        part.iter_mut().zip(before).for_each(|(count, &before)| *count = before.max(*count));
-        let own = &mut part[event.thread.index()];
-        *own = event.index.max(*own);
-    }
-    part
-}
-
-fn is_permanent(graph: &Graph, e: EventId) -> bool {
-    let event = graph.event(e);
-    let location = || graph.location(event.loc);
-    let older_lies_behind = |position: u32| location().co[position as usize..].iter().any(|&w| w < e);
-    let was_made_to_read = |r: EventId| {
-        let read = graph.event(r);
-        r < e && !read.speculative && (read.base == e || read.primary == e)
-    };
-    match event.kind {
-        Kind::Choose => event.value != 0,
-        Kind::Write => older_lies_behind(graph.position(e)) || location().reads().any(was_made_to_read),
-        Kind::Read => {
-            let may_read_again = event.waits || event.blocked || event.composite || event.speculative;
-            !may_read_again && !event.reads_nothing() && older_lies_behind(graph.position_of(event.rf))
-        }
-        _ => false,
-    }
+    let most = (graph.ids().filter(may_be_one).count() + held_up.len()) as u32;
+    if most <= limit { Some(most) } else { interleaving::fewest(graph, (part, scope, held_up), limit, in_order) }
 }
 
 /// Whether an event is among the first so many of its thread.
@@ -264,6 +226,12 @@ fn depends_on_others(graph: &Graph, event: &Event) -> bool {
 
 /// How many events of each thread have taken place.
 type Done = SmallVec<[u32; 8]>;
+
+/// Events behind a part at which threads are held up, and the writes for which they have to wait.
+type HeldUp = SmallVec<[(EventId, EventId); 4]>;
+
+/// So many events of each thread, what they are, and where threads are held up behind them.
+type Part<'a> = (&'a Done, Scope, &'a [(EventId, EventId)]);
 
 /// What preemptions are counted of.
 #[derive(Clone, Copy, PartialEq, Eq)]

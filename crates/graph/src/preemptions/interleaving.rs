@@ -3,8 +3,8 @@
 //! A thread runs from one stop (`stops.rs`) to another, so a state is how many of its stops each thread has passed. States are
 //! visited in the order of the preemptions that they take, each once.
 
+use super::Part;
 use super::stops::{self, Place, Stop, Stops, Waits};
-use super::{Done, Scope};
 use crate::graph::Graph;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -42,12 +42,12 @@ impl Later {
 
 /// How many preemptions so many events of each thread take; none if more than `limit`. It may be less than what is told.
 /// `in_order` is as for [`super::exceeds`].
-pub fn fewest(graph: &Graph, (part, scope): (&Done, Scope), limit: u32, in_order: bool) -> Option<u32> {
+pub fn fewest(graph: &Graph, part: Part<'_>, limit: u32, in_order: bool) -> Option<u32> {
     // Stops are counted in 16 bits.
     if graph.len() > usize::from(u16::MAX) {
         return Some(limit);
     }
-    let stops = stops::stops(graph, (part, scope), in_order);
+    let stops = stops::stops(graph, part, in_order);
     stops.greedily(limit).or_else(|| stops.fewest(limit))
 }
 

@@ -4,7 +4,7 @@
 //! *stops*: the first event of a thread, events that depend on other threads, events at which a thread waits or may let others go
 //! first, and events that make a difference to those who wait.
 
-use super::{Done, Scope, depends_on_others, is_among, let_go_by, source, was_passed_over};
+use super::{Done, Part, Scope, depends_on_others, is_among, let_go_by, source, was_passed_over};
 use crate::event::{Event, EventId, INIT, Kind, LocId};
 use crate::graph::Graph;
 use selvedge_ir::EntityRef;
@@ -66,6 +66,8 @@ struct Builder<'a> {
     graph: &'a Graph,
     part: &'a Done,
     scope: Scope,
+    /// Events behind the part at which threads are held up, and the writes for which they have to wait.
+    held_up: &'a [(EventId, EventId)],
     in_order: bool,
     /// Writes behind which a thread makes room for one that they let go.
     lets_go: Vec<bool>,
@@ -82,7 +84,7 @@ struct Builder<'a> {
 }
 
 /// The stops of so many events of each thread.
-pub fn stops(graph: &Graph, (part, scope): (&Done, Scope), in_order: bool) -> Stops {
+pub fn stops(graph: &Graph, (part, scope, held_up): Part<'_>, in_order: bool) -> Stops {
     let (is_stop, passed) = (vec![false; graph.len()], vec![0; graph.len()]);
     let mut lets_go = vec![false; graph.len()];
     if scope == Scope::OnTheWay {
@@ -92,6 +94,7 @@ pub fn stops(graph: &Graph, (part, scope): (&Done, Scope), in_order: bool) -> St
         graph,
         part,
         scope,
+        held_up,
         in_order,
         lets_go,
         concerns: Vec::new(),
@@ -107,7 +110,8 @@ pub fn stops(graph: &Graph, (part, scope): (&Done, Scope), in_order: bool) -> St
 impl Builder<'_> {
     /// The events of a thread that take place. A read that waits for what nobody has written does not.
     fn events(&self, thread: usize) -> &[EventId] {
-        let events = &self.graph.thread(ThreadId::new(thread))[..self.part[thread] as usize];
+        let is_held_up = self.held_up.iter().any(|&(e, _)| self.graph.event(e).thread.index() == thread);
+        let events = &self.graph.thread(ThreadId::new(thread))[..self.part[thread] as usize + usize::from(is_held_up)];
         let waits = events.last().is_some_and(|&last| self.graph.event(last).blocked);
         &events[..events.len() - usize::from(waits)]
     }
@@ -139,6 +143,7 @@ impl Builder<'_> {
                 }
             }
         }
+        self.held_up.iter().for_each(|&(e, _)| self.is_stop[e.index()] = true);
         for e in waiting {
             self.add_concerns(e, self.graph.event(e));
         }
@@ -201,6 +206,10 @@ impl Builder<'_> {
         }
     }
 
+    fn is_held_up(&self, e: EventId) -> bool {
+        self.held_up.iter().any(|&(other, _)| other == e)
+    }
+
     fn place(&self, e: EventId) -> Place {
         (self.graph.event(e).thread.index(), self.passed[e.index()])
     }
@@ -219,6 +228,16 @@ impl Builder<'_> {
         for thread in 0..threads {
             all.first.push(all.stops.len());
             for &e in self.events(thread).iter().filter(|e| self.is_stop[e.index()]) {
+                if self.is_held_up(e) {
+                    all.stops.push(Stop { waits: Waits::Never, yields: false, concerns: false, lock: None, held: 0 });
+                    let begin = all.needs.len();
+                    all.needs.resize(begin + threads, 0);
+                    let writes = self.held_up.iter().filter(|&&(other, _)| other == e);
+                    for (owner, count) in writes.map(|&(_, write)| self.place(write)) {
+                        all.needs[begin + owner] = count.max(all.needs[begin + owner]);
+                    }
+                    continue;
+                }
                 let waits = self.waits(e, &mut locations);
                 let yields = self.yields(self.graph.event(e));
                 all.stops.push(Stop { waits, yields, concerns: false, lock: None, held: 0 });
