@@ -24,6 +24,9 @@ pub const BOTTOM: EventId = EventId::largest(1);
 /// No event.
 pub const NONE: EventId = EventId::largest(2);
 
+/// A choice whether something happens for no reason.
+pub const SPURIOUS: u32 = 1;
+
 /// Some number of preemptions.
 pub const NOT_KNOWN: u8 = u8::MAX;
 
@@ -117,15 +120,14 @@ pub struct Event {
     pub waits: bool,
     /// A loop that waits begins with it: its thread may have let others go first before it (only kept if preemptions are counted).
     pub yields: bool,
-    /// If it chooses a number other than 0, something happens for no reason (only kept if preemptions are counted).
-    pub spurious: bool,
     /// The graph takes no more preemptions up to it, on the way to others; [`NOT_KNOWN`] if that is not known.
     pub preemptions: u8,
     /// What it is part of.
     pub role: Role,
     /// Which part of an access to several locations it is.
     pub part: Option<Part>,
-    /// Which of several alternatives a write is, 0 for the first.
+    /// Which of several alternatives a write is, 0 for the first. For `Choose`, [`SPURIOUS`] if with a number other than 0 something
+    /// happens for no reason (only kept if preemptions are counted).
     pub choice: u32,
     /// Memory order.
     pub order: Order,
@@ -178,7 +180,6 @@ impl Event {
             confirms: false,
             waits: false,
             yields: false,
-            spurious: false,
             preemptions: NOT_KNOWN,
             role: Role::Memory,
             part: None,
@@ -204,6 +205,11 @@ impl Event {
     #[inline]
     pub fn flags(&self) -> Flags {
         Flags { exclusive: self.exclusive, blocked: self.blocked, order: self.order }
+    }
+
+    /// Whether something has happened for no reason.
+    pub fn is_spurious(&self) -> bool {
+        self.kind == Kind::Choose && self.choice == SPURIOUS && self.value != 0
     }
 
     /// Whether it reads a location.

@@ -152,7 +152,7 @@ fn may_add(graph: &Graph, in_order: bool) -> bool {
         // A read has to come before writes that overwrite what it has read, and these after it.
         Kind::Read | Kind::Write if in_order => true,
         Kind::Write => is_read(),
-        Kind::Choose => event.spurious && event.value != 0,
+        Kind::Choose => event.is_spurious(),
         _ => depends_on_others(graph, event),
     }
 }
@@ -160,7 +160,7 @@ fn may_add(graph: &Graph, in_order: bool) -> bool {
 /// How much happens for no reason. Each of these counts like a preemption: a bound is for executions that are near to those that happen
 /// most often.
 fn spurious(graph: &Graph) -> u32 {
-    graph.ids().map(|e| graph.event(e)).filter(|event| event.spurious && event.value != 0).count() as u32
+    graph.ids().map(|e| graph.event(e)).filter(|event| event.is_spurious()).count() as u32
 }
 
 /// How many more preemptions than the bound allows a graph may take through which others are come to: one for every thread that

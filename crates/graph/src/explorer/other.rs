@@ -2,7 +2,7 @@
 
 use super::{Explorer, Go, Todo};
 use crate::ending;
-use crate::event::{Event, EventId, Kind};
+use crate::event::{Event, EventId, Kind, SPURIOUS};
 use crate::models::Model;
 use crate::race;
 use selvedge_ir::EntityRef;
@@ -19,7 +19,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             Op::Join { thread: other } => Event { value: other.index() as u64, ..graph.draft(thread, Kind::Join) },
             Op::Choose { .. } => {
                 let spurious = self.options.preemptions.is_some() && self.runner.machine.chooses_for_no_reason(thread);
-                Event { spurious, ..graph.draft(thread, Kind::Choose) }
+                Event { choice: if spurious { SPURIOUS } else { 0 }, ..graph.draft(thread, Kind::Choose) }
             }
             Op::Free { addr, .. } => return self.free(thread, *addr),
             _ => return self.unsupported(thread, "an atomic section"),
