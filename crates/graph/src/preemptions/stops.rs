@@ -206,10 +206,6 @@ impl Builder<'_> {
         }
     }
 
-    fn is_held_up(&self, e: EventId) -> bool {
-        self.held_up.iter().any(|&(other, _)| other == e)
-    }
-
     fn place(&self, e: EventId) -> Place {
         (self.graph.event(e).thread.index(), self.passed[e.index()])
     }
@@ -228,18 +224,11 @@ impl Builder<'_> {
         for thread in 0..threads {
             all.first.push(all.stops.len());
             for &e in self.events(thread).iter().filter(|e| self.is_stop[e.index()]) {
-                if self.is_held_up(e) {
-                    all.stops.push(Stop { waits: Waits::Never, yields: false, concerns: false, lock: None, held: 0 });
-                    let begin = all.needs.len();
-                    all.needs.resize(begin + threads, 0);
-                    let writes = self.held_up.iter().filter(|&&(other, _)| other == e);
-                    for (owner, count) in writes.map(|&(_, write)| self.place(write)) {
-                        all.needs[begin + owner] = count.max(all.needs[begin + owner]);
-                    }
-                    continue;
-                }
-                let waits = self.waits(e, &mut locations);
-                let yields = self.yields(self.graph.event(e));
+                // What stands for an event that is held up is no part of what is looked at.
+                let (waits, yields) = match is_among(self.graph, e, self.part) {
+                    true => (self.waits(e, &mut locations), self.yields(self.graph.event(e))),
+                    false => (Waits::Never, false),
+                };
                 all.stops.push(Stop { waits, yields, concerns: false, lock: None, held: 0 });
                 let begin = all.needs.len();
                 all.needs.resize(begin + threads, 0);
@@ -270,11 +259,11 @@ impl Builder<'_> {
         let mut others: SmallVec<[EventId; 8]> = SmallVec::new();
         for &(e, waiting) in &self.concerns {
             let event = self.graph.event(waiting);
-            let lock = (event.loc, self.overwritten(e));
+            let lock = || (event.loc, self.overwritten(e));
             if !(event.exclusive && self.for_value[waiting.index()] && self.is_chain(event.loc)) {
                 others.push(e);
-            } else if !locks.contains(&lock) && locks.len() < 64 {
-                locks.push(lock);
+            } else if locks.len() < 64 && !locks.contains(&lock()) {
+                locks.push(lock());
             }
         }
         for thread in 0..all.threads {
@@ -287,25 +276,29 @@ impl Builder<'_> {
                 stop.lock = if stop.concerns && !others.contains(&e) { lock().map(|lock| lock as u8) } else { None };
                 let is_held = |&(lock, taken): &(usize, u32)| taken < event.index || stop.lock == Some(lock as u8);
                 if let Some(lock) = stop.lock {
-                    next[usize::from(lock)] = self.taken_at(e, event);
+                    next[usize::from(lock)] = self.taken_at(e);
                 }
                 stop.held = next.iter().copied().enumerate().filter(is_held).map(|(lock, _)| 1 << lock).sum();
             }
         }
     }
 
+    /// The write that a write overwrites.
+    fn before(&self, write: EventId) -> EventId {
+        let event = self.graph.event(write);
+        debug_assert!(event.is_write(), "those who wait for a value are concerned by writes");
+        (event.co as usize).checked_sub(2).map_or(INIT, |n| self.graph.location(event.loc).co[n])
+    }
+
     /// The value that a write overwrites.
     fn overwritten(&self, write: EventId) -> u64 {
-        let event = self.graph.event(write);
-        let before = (event.co as usize).checked_sub(2).map_or(INIT, |n| self.graph.location(event.loc).co[n]);
-        self.graph.written(event.loc, before)
+        self.graph.written(self.graph.event(write).loc, self.before(write))
     }
 
     /// When a thread has written what it overwrites, if it has.
-    fn taken_at(&self, write: EventId, event: &Event) -> u32 {
-        let before = (event.co as usize).checked_sub(2).map(|n| self.graph.event(self.graph.location(event.loc).co[n]));
-        debug_assert!(write.is_event() && event.is_write(), "those who wait for a lock are concerned by writes");
-        before.filter(|before| before.thread == event.thread).map_or(u32::MAX, |before| before.index)
+    fn taken_at(&self, write: EventId) -> u32 {
+        let before = Some(self.before(write)).filter(|before| before.is_event()).map(|before| self.graph.event(before));
+        before.filter(|before| before.thread == self.graph.event(write).thread).map_or(u32::MAX, |before| before.index)
     }
 
     /// When a thread waits that comes to an event too early.
@@ -355,6 +348,10 @@ impl Builder<'_> {
                 needs[thread] = count.max(needs[thread]);
             }
         };
+        if !is_among(self.graph, e, self.part) {
+            self.held_up.iter().filter(|&&(other, _)| other == e).for_each(|&(_, write)| add(write));
+            return;
+        }
         source(self.graph, event).into_iter().for_each(&mut add);
         if event.pred.is_event() {
             add(event.pred);
