@@ -299,6 +299,20 @@ fn what_makes_a_thread_wait_may_be_left_out_of_a_part() {
     }
 }
 
+/// Programs in which it takes fewest preemptions to stop a thread before it must, where it holds a lock that it does not hold later.
+#[test]
+fn a_thread_may_be_stopped_while_it_holds_a_lock() {
+    for (kind, seed) in [("lock", 32), ("wait", 167)] {
+        for source in sources().into_iter().filter(|source| source.to_string().contains(kind)) {
+            for (model, oracle) in MODELS {
+                let program = program(source, seed, oracle, LIMITS);
+                assert_eq!(wrong(&program, model, Reductions::NONE), None, "{program}");
+                assert_eq!(wrong(&program, model, Reductions::ALL), None, "{program}");
+            }
+        }
+    }
+}
+
 #[test]
 fn bounded_explorations_have_all_that_takes_no_more_preemptions() {
     let mut failures = Vec::new();
