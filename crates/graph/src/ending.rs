@@ -106,7 +106,7 @@ fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
 
 /// Whether all that a thread has read in an iteration of a loop in which nothing changes is as it was: then the iteration,
 /// begun again, comes to the same end. If the machine does not know where the iteration began: behind the last change.
-fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
+pub(crate) fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
     let began = match machine.iteration(thread) {
         Some(0) => return true,
         steps => steps.and_then(|steps| first_of_newest(graph, thread, steps)),
@@ -138,6 +138,12 @@ fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId
         }
     }
     true
+}
+
+/// The first event of the iteration that a thread has made in vain, if that is known.
+pub(crate) fn iteration<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> Option<EventId> {
+    let steps = machine.iteration(thread).filter(|&steps| steps > 0)?;
+    first_of_newest(graph, thread, steps)
 }
 
 /// The first event of the newest steps of a thread.

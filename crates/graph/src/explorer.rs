@@ -24,13 +24,14 @@
 //! | `explorer/ways.rs` | how attempts that were put off get on |
 //! | `explorer/whole.rs` | attempts that fail, but would not start again as a whole |
 //! | `explorer/start_again.rs` | the last read of an attempt that fails |
+//! | `explorer/schedules.rs` | schedules, with a bound on preemptions; not in the paper |
 //! | `explorer/sites.rs` | places in the program |
 //! | `explorer/other.rs` | everything else (25) |
 //! | `explorer/estimate.rs` | random walks |
 //! | `explorer/frames.rs` | the stack of graphs |
 //! | `explorer/crew.rs` | work that is given away and taken on |
 
-use crate::event::{EventId, Kind};
+use crate::event::{EventId, Kind, LocId};
 use crate::graph::Graph;
 use crate::models::{Model, Scratch};
 use crate::parallel::Crew;
@@ -45,10 +46,11 @@ pub(crate) use granules::Place;
 pub(crate) use in_place::Habits;
 use locations::Locations;
 use rustc_hash::FxHashMap;
+use schedules::{Schedules, Why};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::verdict::{Interruption, Progress};
-use selvedge_machine::{Addr, Bound, BoundKind, Machine, Op, SourceSpan, Status, Stop, ThreadId};
+use selvedge_machine::{Addr, Machine, Op, Status, Stop, ThreadId};
 use std::marker::PhantomData;
 pub(crate) use ways::{Hope, Ways};
 
@@ -63,6 +65,7 @@ mod older_value;
 mod other;
 mod overtake;
 mod read;
+mod schedules;
 mod sites;
 mod speculative;
 mod start_again;
@@ -92,6 +95,10 @@ enum Todo {
     Wait { turn: EventId },
     /// A speculative read is read again in place when a write comes, but from an older write of the same value.
     Older { write: EventId, read: EventId, older: EventId },
+    /// Another thread runs, as the last one makes room when there are so many events.
+    Run { at: u32, thread: ThreadId, why: Why, loc: LocId, preemptions: u32, name: [u64; 2] },
+    /// Nobody runs any more when there are so many events.
+    End { at: u32 },
     /// Here was something that another worker explores.
     Given,
 }
@@ -162,6 +169,8 @@ pub struct Explorer<'a, 's, 'f, M, Mo> {
     crew: Option<&'a Crew>,
     /// Which part of it this one explores.
     post: crew::Post,
+    /// What is known of schedules, if these are explored.
+    schedules: Option<Box<Schedules>>,
     /// After so many full graphs since the last start it stops.
     budget: Option<u64>,
     model: PhantomData<Mo>,
@@ -211,6 +220,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             reached: None,
             crew: None,
             post: crew::Post::default(),
+            schedules: None,
             budget: None,
             model: PhantomData,
         }
@@ -245,6 +255,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Explores everything.
     pub fn run(&mut self) -> Result<(), Over> {
+        if self.crew.is_none() {
+            self.schedules = Schedules::new(self.options);
+        }
         // VISIT, lines 4 to 26; what does not go on returns.
         while self.extend()? == Go::On {}
         self.go_on()
@@ -255,7 +268,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         loop {
             if self.restart {
                 self.start_again()?;
-            } else if !self.next_todo()? {
+            } else if !self.next_todo()? && !self.has_learned() {
                 return Ok(());
             }
             while self.extend()? == Go::On {}
@@ -268,6 +281,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if self.crew.is_some() {
             return self.crew_starts_again();
         }
+        self.look_around()?;
         self.restarts += 1;
         self.session.restart();
         self.empty_graph();
@@ -277,6 +291,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     /// Puts everything away.
     fn empty_graph(&mut self) {
         self.composites.forget_turns();
+        self.clear_schedules();
         self.frames.move_to(&mut self.spare);
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.graph.clear();
@@ -323,6 +338,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             Todo::Later { turn } => Ok(self.put_off(turn)),
             Todo::Wait { turn } => Ok(self.wait(turn)),
             Todo::Older { write, read, older } => self.read_again_older(write, read, older),
+            Todo::Run { at, thread, why, loc, preemptions, name } => {
+                Ok(self.begin_run(at, thread, (why, loc), (preemptions, name)))
+            }
+            Todo::End { at } => self.end_schedule(at),
             Todo::Given => Ok(Go::Back),
         }
     }
@@ -334,6 +353,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         }
         self.tick()?;
         debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
+        if self.schedules.is_some() {
+            self.catch_up()?;
+            return self.run_on();
+        }
         // Before the machine is brought there, which costs more.
         if self.is_beyond_bound() {
             return Ok(Go::Back);
@@ -406,9 +429,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         if !preemptions::is_beyond(&mut self.frame().graph, bound, in_order) {
             return false;
         }
-        let what = format!("executions to {bound} preemptions");
-        let kind = BoundKind::Preemptions { preemptions: bound };
-        self.session.bounded(Bound { kind, what, place: SourceSpan::default() });
+        self.note_bound(bound);
         true
     }
 
@@ -500,6 +521,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         graph.cut(e.index() + 1);
         graph.back_to_newest();
         self.runner.forget_from(graph.executed.len());
+        self.cut_schedule_behind(e);
     }
 
     /// The graph is full (line 7).
@@ -508,7 +530,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let graph = &self.frames.top.graph;
         let ended = ending::conclude(&mut self.runner, graph, self.session)?;
         self.reached = Some(ended);
-        if ended == Ending::Blocked && self.note_composites() {
+        if ended == Ending::Blocked && self.schedules.is_none() && self.note_composites() {
             return Ok(());
         }
         let graph = &self.frames.top.graph;

@@ -42,7 +42,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let frame = self.frame();
         frame.graph.set_choice(event, choice);
         frame.graph.executed.push(event);
-        Ok(Go::On)
+        Ok(if self.is_too_much(event) { Go::Back } else { Go::On })
     }
 
     /// The program does something that this engine cannot run.

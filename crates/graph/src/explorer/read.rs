@@ -52,16 +52,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Adds an access to a location, or the first event of it.
     #[inline(never)]
     fn access_at(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
-        let access = &request.access;
-        let memory = self.runner.machine.memory();
-        let graph = &mut self.frames.top.graph;
-        graph.touch(loc, || {
-            if request.is_condition() {
-                return (0, false);
-            }
-            let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
-            (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
-        });
+        self.touch(thread, request, loc);
+        if self.schedules.is_some() {
+            return self.access_in_run(thread, request, loc);
+        }
         if !request.reads() && !self.is_exchange(request, loc) {
             return self.store(thread, request, loc);
         }
@@ -83,6 +77,20 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.frame().graph.may_be_open = may_be_open;
         }
         Ok(go)
+    }
+
+    /// Makes a location known to the graph.
+    #[inline]
+    pub(super) fn touch(&mut self, thread: ThreadId, request: &Request, loc: LocId) {
+        let access = &request.access;
+        let memory = self.runner.machine.memory();
+        self.frames.top.graph.touch(loc, || {
+            if request.is_condition() {
+                return (0, false);
+            }
+            let uninitialised = memory.load(thread, access.addr, access.size, false).is_err();
+            (memory.load(thread, access.addr, access.size, true).unwrap_or(0), uninitialised)
+        });
     }
 
     /// An access cannot be performed.
@@ -244,6 +252,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let Event { loc, thread, value, rf, .. } = *self.graph().event(read);
         let access = &request.access;
         let speculative = access.speculative.is_some()
+            && self.schedules.is_none()
             && self.speculates(loc)
             && !self.is_error(loc, rf, request)
             && self.is_speculative(thread, access, value);

@@ -31,6 +31,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes that a write is not ordered after the coherence-last one by program order and reads-from (line 21). A store to
     /// several granules, which is plain, does not become several exchanges: it has a data race.
     pub(super) fn note_unordered(&mut self, loc: LocId, request: &Request) {
+        if self.schedules.is_some() {
+            return;
+        }
         self.note(loc, |habits| match Mo::STORES_AS_EXCHANGES && request.part.is_none() {
             true => habits.racing = true,
             false => habits.unordered = true,

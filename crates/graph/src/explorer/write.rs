@@ -151,7 +151,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes the reads that a write revisits (line 24), up to `limit`.
     #[inline]
     pub(super) fn plan_revisits(&mut self, e: EventId, limit: Option<EventId>) {
-        if self.frames.top.graph.has_other_reads(e) {
+        if self.schedules.is_none() && self.frames.top.graph.has_other_reads(e) {
             self.plan_revisits_up_to(e, limit, None);
         }
     }

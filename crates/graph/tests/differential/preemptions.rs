@@ -3,12 +3,13 @@
 //! What an execution takes is found here by trying all interleavings, event by event.
 
 use crate::common::random::{Source, program, sources};
-use crate::common::{MODELS, Quiet, key, number, options, run_again};
+use crate::common::{MODELS, Quiet, key, number, options, run_again, run_again_telling};
 use selvedge_graph::event::{EventId, INIT, Kind};
 use selvedge_graph::graph::Graph;
+use selvedge_graph::request::Request;
 use selvedge_graph::{Full, MemoryModel, Options, Reductions, preemptions};
 use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, BoundKind, Machine, Op, Status, ThreadId};
+use selvedge_machine::{Access, BoundKind, Cond, Machine, Op, Status, ThreadId};
 use selvedge_oracle::axiomatic::{GraphKey, Limits};
 use selvedge_oracle::generate::Rng;
 use selvedge_oracle::litmus::Program;
@@ -57,8 +58,30 @@ fn dependencies(graph: &Graph, in_order: bool) -> Vec<(EventId, EventId)> {
     all
 }
 
-/// The fewest preemptions of all interleavings.
-fn fewest(graph: &Graph, in_order: bool) -> u32 {
+/// Conditions that threads wait for, with the sizes of what they are about, by events; a read-modify-write has that of its read.
+type Conditions = BTreeMap<EventId, (Cond, u8)>;
+
+fn conditions(program: &Program, full: &Full<'_>) -> Conditions {
+    let mut conditions = Conditions::new();
+    let of = |machine: &LitmusMachine, thread| {
+        let request = Request::of(thread, machine.pending(thread))?;
+        Some((request.access.until?, request.access.size))
+    };
+    let graph = full.graph;
+    let machine = run_again_telling(program, full, |machine, e| {
+        let event = graph.event(e);
+        let read = if event.is_rmw_write() { event.pred } else { e };
+        conditions.extend(of(machine, event.thread).map(|condition| (read, condition)));
+    });
+    for e in graph.ids().filter(|&e| graph.event(e).blocked) {
+        conditions.extend(of(&machine, graph.event(e).thread).map(|condition| (e, condition)));
+    }
+    conditions
+}
+
+/// The fewest preemptions of all interleavings. A thread waits as long as it would find something with which it does not go on; if
+/// conditions are not known, something else than it finds in the end, and at its last event if it never goes on.
+fn fewest(graph: &Graph, in_order: bool, conditions: Option<&Conditions>) -> u32 {
     let dependencies = dependencies(graph, in_order);
     let takes_place = |e: &&EventId| !graph.event(**e).blocked;
     let events = |n: usize| graph.thread(ThreadId::new(n)).iter().filter(takes_place).copied().collect();
@@ -92,10 +115,20 @@ fn fewest(graph: &Graph, in_order: bool) -> u32 {
             queue.push_front((after, current, cost));
         }
         let has_begun = done[current] > 0;
-        let waits = next.is_none_or(|e| {
+        let fails = |e: EventId| {
+            let (condition, size) = conditions?.get(&e)?;
+            let location = graph.location(graph.event(e).loc);
+            // To read what was never written is an error, and who does so does not wait.
+            let is_error = location.uninitialised && !location.co.iter().any(|&w| is_done(&done, w));
+            Some(!is_error && !condition.holds(value(&done, graph.event(e).loc), *size))
+        };
+        let stuck = graph.last(ThreadId::new(current)).filter(|&last| graph.event(last).blocked);
+        let waits = next.or(stuck).is_none_or(|e| {
             let event = graph.event(e);
             match event.kind {
                 Kind::Join => !is_ready(&done, e),
+                _ if fails(e).is_some() => fails(e) == Some(true),
+                _ if event.blocked => true,
                 _ if !event.waits || !event.rf.is_event() || is_done(&done, event.rf) => false,
                 // Otherwise it finds what it goes on with.
                 _ => event.composite || value(&done, event.loc) != event.value,
@@ -118,8 +151,14 @@ struct Visited {
     times: u32,
     /// How many preemptions it takes.
     least: u32,
+    /// The same, if it is known which conditions threads wait for.
+    really: u32,
     /// Whether it [ends in vain](ends_in_vain).
     in_vain: bool,
+    /// Whether a thread has met a violation with an operation, and does not go on.
+    is_halted: bool,
+    /// Whether a thread waits with something old, and has something newer to read.
+    is_out_of_date: bool,
 }
 
 /// Whether some thread ends with an attempt that was put off, or has failed without having read what is newest: it might get on if it
@@ -145,8 +184,8 @@ fn ends_in_vain(program: &Program, full: &Full<'_>) -> bool {
     (0..graph.thread_limit()).map(ThreadId::new).any(|thread| is_put_off(thread) || fails(thread))
 }
 
-/// All graphs, and whether some were left out.
-fn explore(program: &Program, options: &Options) -> (BTreeMap<GraphKey, Visited>, bool) {
+/// All graphs, whether some were left out, and whether violations were found.
+fn explore(program: &Program, options: &Options) -> (BTreeMap<GraphKey, Visited>, bool, bool) {
     let mut graphs = BTreeMap::new();
     let mut restarts = 0;
     let in_order = options.model == MemoryModel::Sc;
@@ -155,39 +194,63 @@ fn explore(program: &Program, options: &Options) -> (BTreeMap<GraphKey, Visited>
             restarts = full.restarts;
             graphs.clear();
         }
-        let least = fewest(full.graph, in_order);
+        let least = fewest(full.graph, in_order, None);
+        let really = fewest(full.graph, in_order, Some(&conditions(program, full)));
+        assert!(really >= least, "{:#?}", full.graph);
         for limit in 0..4 {
             assert_eq!(preemptions::exceeds(full.graph, limit, in_order), least > limit, "{limit}: {:#?}", full.graph);
         }
-        let first = || Visited { times: 0, least, in_vain: ends_in_vain(program, full) };
+        let is_halted = full.graph.ids().any(|e| full.graph.event(e).kind == Kind::Halt);
+        let is_old = |e: EventId| {
+            let event = full.graph.event(e);
+            event.blocked && !event.reads_nothing() && full.graph.position(e) < full.graph.newest(event.loc)
+        };
+        let is_out_of_date = full.graph.ids().any(is_old);
+        let in_vain = ends_in_vain(program, full);
+        let first = || Visited { times: 0, least, really, in_vain, is_halted, is_out_of_date };
         graphs.entry(key(full)).or_insert_with(first).times += 1;
     };
     let machine = LitmusMachine::new(program.clone()).expect("the program is valid");
     let result = selvedge_graph::explore_with(machine, options, &mut Quiet, Some(&mut on_full));
     let is_bounded = result.bounds.iter().any(|(bound, _)| matches!(bound.kind, BoundKind::Preemptions { .. }));
-    (graphs, is_bounded)
+    (graphs, is_bounded, !result.violations.is_empty())
 }
 
 /// What is wrong with bounded explorations of a program.
 ///
 /// Which graphs that end in vain are left out depends on where attempts are known to begin (`explorer/composite.rs`). That
-/// becomes known by graphs of this kind, so with a bound it may be other attempts, or none. Such graphs are not compared.
+/// becomes known by graphs of this kind, so with a bound it may be other attempts, or none. Such graphs are not compared. Nor are those
+/// in which a thread accesses what another one may have freed: which of the two it is that does not go on depends on which comes first.
+/// That a thread waits with something old is explored only if reads of the location are not read again in place.
 fn wrong(program: &Program, model: MemoryModel, reductions: Reductions) -> Option<String> {
     let whole = options(model, reductions);
-    let (all, is_bounded) = explore(program, &whole);
+    // Whether schedules are explored (`explorer/schedules.rs`): they know the conditions, and make attempts one after the other.
+    let by_schedules = model != MemoryModel::Sc && reductions.in_place;
+    let one_by_one = Reductions { speculative: !by_schedules, composite: !by_schedules, ..reductions };
+    let (all, is_bounded, _) = explore(program, &options(model, if by_schedules { one_by_one } else { reductions }));
     assert!(!is_bounded, "there is no bound");
-    let is_compared = |visited: &Visited| !(reductions.composite && visited.in_vain);
+    let is_compared = |visited: &Visited| {
+        !(reductions.composite && visited.in_vain) && !(by_schedules && (visited.is_halted || visited.is_out_of_date))
+    };
     for bound in 0..3 {
-        let (some, is_bounded) = explore(program, &Options { preemptions: Some(bound), ..whole.clone() });
-        let is_wanted = |visited: &Visited| visited.least <= bound && is_compared(visited);
+        let (some, is_bounded, is_violated) = explore(program, &Options { preemptions: Some(bound), ..whole.clone() });
+        let least = |visited: &Visited| if by_schedules { visited.really } else { visited.least };
+        let is_wanted = |visited: &Visited| least(visited) <= bound && is_compared(visited);
         let missing = all.iter().filter(|(key, visited)| is_wanted(visited) && !some.contains_key(key)).count();
         let twice = some.values().filter(|visited| visited.times > 1).count();
-        let others = some.iter().filter(|(key, visited)| is_compared(visited) && !all.contains_key(key)).count();
+        // Behind such a violation, not everything is found.
+        let is_other = |visited: &Visited| {
+            is_compared(visited) && !(by_schedules && all.values().any(|visited| visited.is_halted))
+        };
+        let others = some.iter().filter(|(key, visited)| is_other(visited) && !all.contains_key(key)).count();
         let count = |graphs: &BTreeMap<_, _>| graphs.values().filter(|visited| is_compared(visited)).count();
         let is_silent = count(&some) < count(&all) && !is_bounded;
-        if missing + twice + others > 0 || is_silent {
+        let fails = |visited: &Visited| visited.is_halted && least(visited) <= bound;
+        let is_lost = all.values().any(fails) && !is_violated;
+        if missing + twice + others > 0 || is_silent || is_lost {
             return Some(format!(
-                "{} bound {bound}: {missing} of {} are missing, {twice} twice, {others} others, silent: {is_silent}",
+                "{} bound {bound}: {missing} of {} are missing, {twice} twice, {others} others, silent: {is_silent}, a \
+                 violation is lost: {is_lost}",
                 model.name(),
                 all.len()
             ));

@@ -119,6 +119,15 @@ pub fn ends_with(program: &Program, full: &Full<'_>) -> End {
 
 /// Runs the events of a graph once more on a machine of its own.
 pub fn run_again(program: &Program, full: &Full<'_>) -> LitmusMachine {
+    run_again_telling(program, full, |_, _| {})
+}
+
+/// The same, and tells where the machine is before each event.
+pub fn run_again_telling(
+    program: &Program,
+    full: &Full<'_>,
+    mut tell: impl FnMut(&LitmusMachine, EventId),
+) -> LitmusMachine {
     let mut machine = LitmusMachine::new(program.clone()).expect("the program is valid");
     let _ = machine.start();
     for &e in &full.graph.executed {
@@ -129,6 +138,7 @@ pub fn run_again(program: &Program, full: &Full<'_>) -> LitmusMachine {
             Kind::Choose => event.value,
             _ => 0,
         };
+        tell(&machine, e);
         let _ = machine.resume(event.thread, outcome);
     }
     machine

@@ -1,0 +1,266 @@
+//! Where an exploration of schedules is, and where it has been.
+
+use crate::event::{EventId, Kind, LocId};
+use crate::graph::Graph;
+use crate::{MemoryModel, Options};
+use rustc_hash::FxHashMap;
+use selvedge_ir::EntityRef;
+use selvedge_machine::ThreadId;
+use smallvec::SmallVec;
+
+/// So many states are remembered; what comes after that may be explored more than once, but full graphs count once.
+const MOST_STATES: usize = 1 << 25;
+
+/// Why a thread makes room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It has come to its end, or to a thread that it joins.
+    Ends,
+    /// A loop that waits begins.
+    Yields,
+    /// It is blocked.
+    Waits,
+    /// So that it reads something newer.
+    Reads,
+    /// So that others wait.
+    Writes,
+}
+
+impl Why {
+    pub fn preemptions(self) -> u32 {
+        u32::from(matches!(self, Why::Reads | Why::Writes))
+    }
+}
+
+/// A thread that has made room before an access.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    /// How many events there were.
+    pub at: u32,
+    /// Who.
+    pub thread: ThreadId,
+    /// What for.
+    pub why: Why,
+    /// What it was about to access.
+    pub loc: LocId,
+}
+
+/// A thread runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// How many events there were when it began.
+    pub begin: u32,
+    /// Who.
+    pub thread: ThreadId,
+    /// How many preemptions were taken before.
+    pub preemptions: u32,
+}
+
+/// What is known of a location, over all graphs. Threads are bits; the last one stands for all from there on.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Known {
+    /// Who may write it.
+    pub writers: u64,
+    /// Who may wait there.
+    pub waiting: u64,
+    /// Who did not make room before a read of it, since nobody was known to write it.
+    pub read: u64,
+    /// Who did not make room before a write to it, since nobody was known to wait.
+    pub written: u64,
+}
+
+/// A number for something.
+pub type Name = [u64; 2];
+
+/// What is known of an exploration of schedules.
+#[derive(Default)]
+pub struct Schedules {
+    /// So many preemptions may be taken.
+    pub bound: u32,
+    /// The runs that have made the present graph.
+    pub runs: Vec<Run>,
+    /// Where threads have made room.
+    pub stops: Vec<Stop>,
+    /// What has happened for no reason.
+    pub spurious: Vec<EventId>,
+    /// Reads before which threads did not make room, since that would have taken a preemption too many.
+    pub passed: Vec<EventId>,
+    /// States, and how many preemptions they took.
+    visited: FxHashMap<Name, u32>,
+    /// Numbers for the events of the present graph, as far as they are known.
+    pub names: Vec<Name>,
+    known: Vec<Known>,
+    /// What was learned has made a difference before.
+    pub learned: bool,
+    /// How many runs were begun since the start.
+    pub begun: usize,
+    /// Nothing is explored but to learn.
+    pub looks_around: bool,
+}
+
+impl Schedules {
+    /// For an exploration with a bound, if it can be explored like that.
+    pub fn new(options: &Options) -> Option<Box<Schedules>> {
+        let bound = options.preemptions?;
+        let reductions = options.reductions;
+        let is_suitable = options.model != MemoryModel::Sc && reductions.stale && reductions.in_place;
+        is_suitable.then(|| Box::new(Schedules { bound, ..Schedules::default() }))
+    }
+
+    /// All starts again.
+    pub fn clear(&mut self) {
+        self.cut(0);
+        self.visited.clear();
+        (self.learned, self.begun) = (false, 0);
+        self.known.iter_mut().for_each(|known| *known = Known { read: 0, written: 0, ..*known });
+    }
+
+    /// Back to a graph of so many events, before something is done there.
+    pub fn cut(&mut self, len: usize) {
+        let is_later = |at: u32| at as usize >= len;
+        while self.runs.pop_if(|run| is_later(run.begin)).is_some() {}
+        while self.stops.pop_if(|stop| is_later(stop.at)).is_some() {}
+        while self.spurious.pop_if(|e| e.index() >= len).is_some() {}
+        while self.passed.pop_if(|e| e.index() >= len).is_some() {}
+        self.names.truncate(len);
+    }
+
+    /// How many preemptions were taken.
+    pub fn preemptions(&self) -> u32 {
+        self.runs.last().map_or(0, |run| run.preemptions) + self.spurious.len() as u32
+    }
+
+    /// What is known of a location.
+    pub fn known(&mut self, loc: LocId) -> &mut Known {
+        if self.known.len() <= loc.index() {
+            self.known.resize(loc.index() + 1, Known::default());
+        }
+        &mut self.known[loc.index()]
+    }
+
+    /// Notes that a thread may write a location, or wait there.
+    pub fn learn(&mut self, thread: ThreadId, loc: LocId, (writes, waits): (bool, bool)) {
+        let me = bit(thread);
+        let known = self.known(loc);
+        let is_news = |mine: bool, all: u64, who: u64| mine && all & me == 0 && who & !only(me) != 0;
+        let matters = is_news(writes, known.writers, known.read) || is_news(waits, known.waiting, known.written);
+        known.writers |= if writes { me } else { 0 };
+        known.waiting |= if waits { me } else { 0 };
+        self.learned |= matters;
+    }
+
+    /// Where a thread has made room, if it has not gone on since.
+    pub fn stop_of(&self, graph: &Graph, thread: ThreadId) -> Option<Stop> {
+        let stop = self.stops.iter().rfind(|stop| stop.thread == thread)?;
+        let is_there = graph.last(thread).is_none_or(|last| last.index() < stop.at as usize);
+        is_there.then_some(*stop)
+    }
+
+    /// Computes the numbers of all events.
+    fn name_events(&mut self, graph: &Graph) {
+        for n in self.names.len()..graph.len() {
+            let event = graph.event(EventId::new(n));
+            let known = |e: EventId| if e.is_event() { self.names[e.index()] } else { [e.index() as u64; 2] };
+            let other = match event.kind {
+                Kind::Read => known(event.rf),
+                Kind::Join => known(graph.before_next(event.other())),
+                _ => [0; 2],
+            };
+            let what = (event.thread.index() as u64) << 8 | event.kind as u64;
+            let name = mix(mix(known(event.pred), [what, event.value]), other);
+            self.names.push(name);
+        }
+    }
+
+    /// A number for the present graph and for what threads that have made room have to do.
+    pub fn state(&mut self, graph: &Graph) -> Name {
+        let threads = (0..graph.thread_limit()).map(ThreadId::new);
+        let stops: SmallVec<[Stop; 8]> = threads.filter_map(|thread| self.stop_of(graph, thread)).collect();
+        let state = self.name(graph);
+        stops.into_iter().fold(state, |state, stop| mix(state, self.duty(graph, stop)))
+    }
+
+    /// A number for the present graph.
+    fn name(&mut self, graph: &Graph) -> Name {
+        self.name_events(graph);
+        let mut state = [graph.len() as u64, 0];
+        for thread in (0..graph.thread_limit()).map(ThreadId::new) {
+            let last = graph.last(thread).map_or([0; 2], |last| self.names[last.index()]);
+            state = mix(state, last);
+        }
+        for loc in graph.locations() {
+            let co = &graph.location(loc).co;
+            if co.len() > 1 {
+                state =
+                    co.iter().fold(mix(state, [loc.index() as u64; 2]), |state, w| mix(state, self.names[w.index()]));
+            }
+        }
+        state
+    }
+
+    /// A number for what a thread has to do that has made room.
+    fn duty(&self, graph: &Graph, stop: Stop) -> Name {
+        let mut duty = [(stop.thread.index() as u64) << 8 | stop.why as u64, 0];
+        match stop.why {
+            Why::Ends | Why::Yields => {}
+            Why::Writes => duty[1] = u64::from(self.somebody_waits(stop)),
+            // It may not read what was there.
+            Why::Waits | Why::Reads => {
+                let old = graph.location(stop.loc).co.iter().filter(|w| w.index() < stop.at as usize);
+                for w in old {
+                    let [a, b] = self.names[w.index()];
+                    duty = [duty[0].wrapping_add(a), duty[1].wrapping_add(b)];
+                }
+            }
+        }
+        duty
+    }
+
+    /// Whether a state was visited with no more preemptions.
+    pub fn was_visited(&self, state: Name, preemptions: u32) -> bool {
+        self.visited.get(&state).is_some_and(|&before| before <= preemptions)
+    }
+
+    /// Visits a state, unless it was visited.
+    pub fn visit(&mut self, state: Name, preemptions: u32) -> bool {
+        if self.was_visited(state, preemptions) {
+            return false;
+        }
+        if self.visited.len() < MOST_STATES {
+            self.visited.insert(state, preemptions);
+        }
+        true
+    }
+
+    /// Whether a graph is full for the first time.
+    pub fn is_new(&mut self, graph: &Graph) -> bool {
+        let name = self.name(graph);
+        self.visited.insert(mix(name, [u64::MAX; 2]), 0).is_none()
+    }
+
+    /// Whether somebody has come to wait since a thread has made room for that.
+    pub fn somebody_waits(&self, stop: Stop) -> bool {
+        self.stops.iter().any(|other| other.at >= stop.at && other.why == Why::Waits && other.loc == stop.loc)
+    }
+}
+
+/// The bit of a thread.
+pub fn bit(thread: ThreadId) -> u64 {
+    1 << thread.index().min(63)
+}
+
+/// Who is not somebody else: the last bit stands for several threads.
+pub fn only(me: u64) -> u64 {
+    me & (u64::MAX >> 1)
+}
+
+/// Adds something to a number that stands for all before it.
+pub fn mix([a, b]: Name, [x, y]: Name) -> Name {
+    let fold = |p: u64, q: u64| {
+        let product = u128::from(p) * u128::from(q);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let left = fold(a ^ x ^ 0x9e37_79b9_7f4a_7c15, b.rotate_left(23) ^ 0xd1b5_4a32_d192_ed03);
+    let right = fold(b ^ y ^ 0x8cb9_2ba7_2f3d_8dd7, a.rotate_left(41) ^ 0xaef1_7502_108e_f2d9);
+    [left.wrapping_add(y.rotate_left(17)), right.wrapping_add(x.rotate_left(31))]
+}
