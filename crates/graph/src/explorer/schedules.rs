@@ -172,14 +172,17 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let Some(schedules) = &self.schedules else { return false };
         let since = match schedules.stop_of(self.graph(), thread) {
-            Some(stop) if stop.why == Why::Writes && !schedules.somebody_waits(stop) => return false,
+            Some(stop) if stop.why == Why::Writes && !schedules.made_a_difference(self.graph(), stop) => return false,
             Some(Stop { why: Why::Waits | Why::Reads, at, .. }) => at as usize,
             _ => 0,
         };
         let Some(request) = request.filter(|request| since > 0 || request.access.may_wait()) else { return true };
+        let in_order = schedules.in_order;
         match loc {
             Some(loc) => {
-                (0..=self.graph().newest(loc)).rev().any(|at| self.is_source(thread, &request, loc, (at, since)))
+                let newest = self.graph().newest(loc);
+                let oldest = if in_order { newest } else { 0 };
+                (oldest..=newest).rev().any(|at| self.is_source(thread, &request, loc, (at, since)))
             }
             None => !self.would_wait(thread, &request),
         }
@@ -313,7 +316,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 return Ok(Go::Back);
             }
         }
-        let takes_more = || crate::preemptions::exceeds(self.graph(), self.bound(), false);
+        let takes_more = || {
+            let in_order = self.schedules.as_ref().is_some_and(|schedules| schedules.in_order);
+            crate::preemptions::exceeds(self.graph(), self.bound(), in_order)
+        };
         debug_assert!(!takes_more(), "as many as were counted are enough");
         self.conclude()?;
         Ok(Go::Back)
@@ -405,22 +411,25 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let (me, others) = (bit(thread), !only(bit(thread)));
         // What is plain reads what happens before it, or there is a race, and nothing is explored any more.
         let ends_with_race = self.options.limits.data_races && !self.options.limits.all;
-        let may_race = request.access.order.is_atomic() || !ends_with_race;
-        let may_read = request.reads() && may_race;
+        if ends_with_race && !request.access.order.is_atomic() {
+            return;
+        }
         let schedules = self.schedules();
+        // If it may write, it is enough that somebody else reads, if everything happens in order.
+        let may_read = request.reads() && !(may_write && schedules.in_order);
         let is_at_bound = schedules.preemptions() >= schedules.bound;
         let known = schedules.known(loc);
-        let (writers, waiting) = (known.writers & others, known.waiting & others);
+        let (writers, concerned) = (known.writers & others, known.concerned & others);
         if is_at_bound {
-            if may_read {
-                let read = EventId::new(self.graph().len());
-                self.schedules().passed.push(read);
+            if may_read || schedules.in_order {
+                let access = EventId::new(self.graph().len());
+                self.schedules().passed.push(access);
             }
             return;
         }
         known.read |= if may_read && writers == 0 { me } else { 0 };
-        known.written |= if may_write && waiting == 0 { me } else { 0 };
-        if may_write && waiting != 0 {
+        known.written |= if may_write && concerned == 0 { me } else { 0 };
+        if may_write && concerned != 0 {
             self.make_room(thread, Why::Writes, loc);
         }
         if may_read && writers != 0 {
@@ -432,25 +441,27 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn comes_to(&mut self, thread: ThreadId, request: &Request, loc: LocId) {
         let may_write = may_write(request);
         self.schedules().learn(thread, loc, (may_write, request.access.may_wait()));
-        if may_write && self.might_have_been_read(thread, loc) {
+        if self.might_have_come_first(thread, may_write, loc) {
             self.note_bound(self.bound());
         }
     }
 
-    /// Whether what a thread is about to write could have been read with one preemption more.
-    fn might_have_been_read(&self, thread: ThreadId, loc: LocId) -> bool {
+    /// Whether what a thread is about to do would make a difference to somebody who could have made room for it, with one preemption more.
+    fn might_have_come_first(&self, thread: ThreadId, may_write: bool, loc: LocId) -> bool {
         let graph = self.graph();
         let before = graph.before_next(thread);
-        let might_have = |&r: &EventId| {
-            let event = graph.event(r);
-            event.loc == loc && event.thread != thread && !(before.is_event() && graph.porf(r, before))
+        let might_have = |&e: &EventId| {
+            let event = graph.event(e);
+            let writes = may_write || event.is_write() || event.exclusive;
+            event.loc == loc && event.thread != thread && writes && !(before.is_event() && graph.porf(e, before))
         };
         self.schedules.as_ref().is_some_and(|schedules| schedules.passed.iter().any(might_have))
     }
 
     /// Whether a thread that would wait if it read what is newest might go on with something older.
     fn has_other_source(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> bool {
-        (0..self.graph().newest(loc)).any(|position| self.is_source(thread, request, loc, (position, 0)))
+        let end = if self.schedules().in_order { 0 } else { self.graph().newest(loc) };
+        (0..end).any(|position| self.is_source(thread, request, loc, (position, 0)))
     }
 
     /// A read by the thread that runs.
@@ -458,7 +469,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let stop = self.schedules.as_ref().and_then(|schedules| schedules.stop_of(self.graph(), thread));
         let duty = stop.filter(|stop| matches!(stop.why, Why::Waits | Why::Reads)).map_or(0, |stop| stop.at as usize);
         let e = self.add_plain_read(thread, request, loc);
-        let (lowest, newest) = (self.lower_bound(e), self.graph().newest(loc));
+        let newest = self.graph().newest(loc);
+        let lowest = if self.schedules().in_order { newest } else { self.lower_bound(e) };
         let mut sources: SmallVec<[EventId; 8]> = SmallVec::new();
         for position in lowest..=newest {
             let graph = self.graph();
@@ -490,6 +502,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         self.frames.top.graph.cut(e.index());
         let waits_anyway = self.has_other_source(thread, request, loc);
         Ok(if waits_anyway { Go::Back } else { self.end_run(Some((thread, Why::Waits, loc))) })
+    }
+
+    /// Whether writes are placed behind all others.
+    #[inline]
+    pub(super) fn writes_in_order(&self) -> bool {
+        self.schedules.as_ref().is_some_and(|schedules| schedules.in_order)
     }
 
     /// Something has happened for no reason, if it has: whether that is more than the bound allows.

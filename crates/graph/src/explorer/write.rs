@@ -65,7 +65,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let e = graph.add_write(Event { loc, value, order, part: request.part, ..draft });
         // Under all models, a write stands behind the thread's own.
         debug_assert!(!is_own || self.has_one_place(e), "there is no other place for it");
-        if !is_own && !self.find_places(e, request) {
+        if !is_own && !self.writes_in_order() && !self.find_places(e, request) {
             return Ok(Go::Back);
         }
         self.note_news(e, None);

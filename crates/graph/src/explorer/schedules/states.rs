@@ -22,7 +22,7 @@ pub enum Why {
     Waits,
     /// So that it reads something newer.
     Reads,
-    /// So that others wait.
+    /// So that others wait, or make theirs first.
     Writes,
 }
 
@@ -61,11 +61,11 @@ pub struct Run {
 pub struct Known {
     /// Who may write it.
     pub writers: u64,
-    /// Who may wait there.
-    pub waiting: u64,
+    /// To whom it makes a difference when it is written: who may wait there; if everything happens in order, who accesses it.
+    pub concerned: u64,
     /// Who did not make room before a read of it, since nobody was known to write it.
     pub read: u64,
-    /// Who did not make room before a write to it, since nobody was known to wait.
+    /// Who did not make room before a write to it, since that was known to make no difference.
     pub written: u64,
 }
 
@@ -77,6 +77,8 @@ pub type Name = [u64; 2];
 pub struct Schedules {
     /// So many preemptions may be taken.
     pub bound: u32,
+    /// Whether every read reads the last write before it, as under SC.
+    pub in_order: bool,
     /// The runs that have made the present graph.
     pub runs: Vec<Run>,
     /// Where threads have made room.
@@ -99,12 +101,10 @@ pub struct Schedules {
 }
 
 impl Schedules {
-    /// For an exploration with a bound, if it can be explored like that.
+    /// For an exploration with a bound.
     pub fn new(options: &Options) -> Option<Box<Schedules>> {
-        let bound = options.preemptions?;
-        let reductions = options.reductions;
-        let is_suitable = options.model != MemoryModel::Sc && reductions.stale && reductions.in_place;
-        is_suitable.then(|| Box::new(Schedules { bound, ..Schedules::default() }))
+        let in_order = options.model == MemoryModel::Sc;
+        options.preemptions.map(|bound| Box::new(Schedules { bound, in_order, ..Schedules::default() }))
     }
 
     /// All starts again.
@@ -138,14 +138,16 @@ impl Schedules {
         &mut self.known[loc.index()]
     }
 
-    /// Notes that a thread may write a location, or wait there.
+    /// Notes that a thread accesses a location, and may write it, or wait there.
     pub fn learn(&mut self, thread: ThreadId, loc: LocId, (writes, waits): (bool, bool)) {
         let me = bit(thread);
+        let is_concerned = waits || self.in_order;
         let known = self.known(loc);
         let is_news = |mine: bool, all: u64, who: u64| mine && all & me == 0 && who & !only(me) != 0;
-        let matters = is_news(writes, known.writers, known.read) || is_news(waits, known.waiting, known.written);
+        let matters =
+            is_news(writes, known.writers, known.read) || is_news(is_concerned, known.concerned, known.written);
         known.writers |= if writes { me } else { 0 };
-        known.waiting |= if waits { me } else { 0 };
+        known.concerned |= if is_concerned { me } else { 0 };
         self.learned |= matters;
     }
 
@@ -203,7 +205,7 @@ impl Schedules {
         let mut duty = [(stop.thread.index() as u64) << 8 | stop.why as u64, 0];
         match stop.why {
             Why::Ends | Why::Yields => {}
-            Why::Writes => duty[1] = u64::from(self.somebody_waits(stop)),
+            Why::Writes => duty[1] = u64::from(self.made_a_difference(graph, stop)),
             // It may not read what was there.
             Why::Waits | Why::Reads => {
                 let old = graph.location(stop.loc).co.iter().filter(|w| w.index() < stop.at as usize);
@@ -238,9 +240,14 @@ impl Schedules {
         self.visited.insert(mix(name, [u64::MAX; 2]), 0).is_none()
     }
 
-    /// Whether somebody has come to wait since a thread has made room for that.
-    pub fn somebody_waits(&self, stop: Stop) -> bool {
-        self.stops.iter().any(|other| other.at >= stop.at && other.why == Why::Waits && other.loc == stop.loc)
+    /// Whether a thread has made room before a write with effect: somebody has come to wait since then, or has made an access that it
+    /// comes behind.
+    pub fn made_a_difference(&self, graph: &Graph, stop: Stop) -> bool {
+        let is_since = |e: EventId| e.index() >= stop.at as usize;
+        let waits = |other: &Stop| other.at >= stop.at && other.why == Why::Waits && other.loc == stop.loc;
+        let location = graph.location(stop.loc);
+        let was_accessed = || location.co.iter().copied().chain(location.reads()).any(is_since);
+        self.stops.iter().any(waits) || self.in_order && was_accessed()
     }
 }
 
