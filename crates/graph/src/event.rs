@@ -27,9 +27,6 @@ pub const NONE: EventId = EventId::largest(2);
 /// A choice whether something happens for no reason.
 pub const SPURIOUS: u32 = 1;
 
-/// Some number of preemptions.
-pub const NOT_KNOWN: u8 = u8::MAX;
-
 impl EventId {
     const fn largest(n: u32) -> EventId {
         EventId(u32::MAX - 1 - n)
@@ -116,12 +113,8 @@ pub struct Event {
     pub turn: Turn,
     /// The read of a compare-and-exchange that confirms a speculative read (the paper's R^conf).
     pub confirms: bool,
-    /// A read with a condition: a thread that comes to it too early waits there.
-    pub waits: bool,
     /// A loop that waits begins with it: its thread may have let others go first before it (only kept if preemptions are counted).
     pub yields: bool,
-    /// The graph takes no more preemptions up to it, on the way to others; [`NOT_KNOWN`] if that is not known.
-    pub preemptions: u8,
     /// What it is part of.
     pub role: Role,
     /// Which part of an access to several locations it is.
@@ -178,9 +171,7 @@ impl Event {
             composite: false,
             turn: Turn::Now,
             confirms: false,
-            waits: false,
             yields: false,
-            preemptions: NOT_KNOWN,
             role: Role::Memory,
             part: None,
             choice: 0,

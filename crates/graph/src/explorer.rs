@@ -37,7 +37,7 @@ use crate::models::{Model, Scratch};
 use crate::parallel::Crew;
 use crate::request::Request;
 use crate::runner::Runner;
-use crate::{Full, MemoryModel, OnFull, Options, ending, preemptions};
+use crate::{Full, OnFull, Options, ending};
 pub(crate) use composite::Attempts;
 use composite::{Composites, Next};
 pub use estimate::{Effort, Estimate};
@@ -255,9 +255,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
 
     /// Explores everything.
     pub fn run(&mut self) -> Result<(), Over> {
-        if self.crew.is_none() {
-            self.schedules = Schedules::new(self.options);
-        }
+        self.schedules = Schedules::new(self.options);
         // VISIT, lines 4 to 26; what does not go on returns.
         while self.extend()? == Go::On {}
         self.go_on()
@@ -357,10 +355,6 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             self.catch_up()?;
             return self.run_on();
         }
-        // Before the machine is brought there, which costs more.
-        if self.is_beyond_bound() {
-            return Ok(Go::Back);
-        }
         self.catch_up()?;
         let thread = match self.next() {
             Next::Thread(thread) => thread,
@@ -376,8 +370,6 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             }
         };
         self.look_up_place(thread);
-        let yields = self.options.preemptions.is_some() && self.runner.machine.lets_others_go(thread);
-        self.frames.top.graph.yields = yields;
         if self.is_at_turn(thread) {
             self.take_turn(thread);
             return Ok(Go::On);
@@ -415,22 +407,6 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             depth,
             fraction: 0.0,
         })
-    }
-
-    /// Whether the execution takes more preemptions than it may; if so, that is noted.
-    #[inline]
-    fn is_beyond_bound(&mut self) -> bool {
-        self.options.preemptions.is_some_and(|bound| self.is_beyond(bound))
-    }
-
-    #[inline(never)]
-    fn is_beyond(&mut self, bound: u32) -> bool {
-        let in_order = self.options.model == MemoryModel::Sc;
-        if !preemptions::is_beyond(&mut self.frame().graph, bound, in_order) {
-            return false;
-        }
-        self.note_bound(bound);
-        true
     }
 
     /// What is wrong with the graph, if that is to be looked at.

@@ -355,16 +355,6 @@ impl Graph {
         }
     }
 
-    /// Whether a read was read again in place since an event was added.
-    pub fn has_changed_since(&self, e: EventId) -> bool {
-        self.changes.len() > self.event(e).changes as usize
-    }
-
-    /// How many preemptions the graph takes at most up to an event.
-    pub fn set_preemptions(&mut self, e: EventId, preemptions: u8) {
-        self.events[e.index()].preemptions = preemptions;
-    }
-
     /// The number that a `Choose` chooses.
     pub fn set_choice(&mut self, e: EventId, choice: u64) {
         self.events[e.index()].value = choice;

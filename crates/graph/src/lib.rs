@@ -13,7 +13,6 @@
 //! | `backward.rs` | backward revisits (Algorithm 2) |
 //! | `runner.rs` | keeps the machine where the graph is |
 //! | `race.rs` | data races |
-//! | `preemptions.rs` | how many preemptions an execution takes, for a bound on them |
 //! | `parallel.rs` | exploration by several workers |
 //! | `rank.rs` | when one worker would come to what several explore |
 //! | `joint.rs` | composite awaits that several workers explore what follows from |
@@ -32,7 +31,6 @@ pub mod linear;
 pub mod models;
 pub mod parallel;
 mod past;
-pub mod preemptions;
 pub mod race;
 mod rank;
 pub mod request;
@@ -147,13 +145,17 @@ impl Observer for OnProgress<'_> {
     }
 }
 
-/// Estimates how much there is to explore, for at most this time; none if the program stops at once or cannot be run.
+/// Estimates how much there is to explore, for at most this time; none if the program stops at once or cannot be run, or if there is
+/// a bound on preemptions.
 pub fn estimate<M: Machine>(machine: M, options: &Options, time: Duration) -> Option<Estimate> {
     estimate_with(machine, options, Effort { time, walks: 100_000 })
 }
 
 /// The same with a given effort.
 pub fn estimate_with<M: Machine>(mut machine: M, options: &Options, effort: Effort) -> Option<Estimate> {
+    if options.preemptions.is_some() {
+        return None;
+    }
     // Violations that random walks meet are for the exploration to find.
     let limits = Limits { all: true, max_executions: None, time: None, ..options.limits.clone() };
     let options = Options { limits, ..options.clone() };

@@ -287,6 +287,11 @@ pub fn explore_with_team<M: Machine>(
     team: Team,
     progress: &mut dyn FnMut(&Progress),
 ) -> Exploration {
+    if options.preemptions.is_some() {
+        let mut alone = crate::explore(make(), options, progress);
+        alone.notes.push("one job instead of several: there is a bound on preemptions".to_owned());
+        return alone;
+    }
     let started = Instant::now();
     let mut alone = None;
     loop {

@@ -34,7 +34,8 @@ pub struct Builder {
     pub max_duration: Option<Duration>,
     /// Leaves out executions in which threads have to make room more often than that although they could go on; with two or
     /// three preemptions most errors are found, in models that are too large for more. Every execution that takes no more is
-    /// explored, and some that take more are too. What happens for no reason ([`Builder::spurious`]) counts as one. [`Stats::not_covered`] says whether any were left out. None, so that
+    /// explored. What happens for no reason ([`Builder::spurious`]) counts as one. [`Stats::not_covered`] says whether any may have been left
+    /// out. None, so that
     /// everything is explored, unless `LOOM_MAX_PREEMPTIONS` is set. `Engine::Trace` has no use for it ([`Stats::ignored`]
     /// says so).
     pub preemption_bound: Option<usize>,

@@ -145,7 +145,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             order: flags.order,
             role: request.role,
             confirms: access.confirms,
-            waits: access.may_wait(),
             part: request.part,
             composite: turn.is_some(),
             ..draft

@@ -1,38 +1,53 @@
 //! Bounds on preemptions: what is explored is schedules.
 //!
-//! With a bound, most of what TruSt comes through takes more preemptions than the executions that it comes to
-//! (`preemptions.rs`): nine graphs of ten are explored for nothing. Here nothing is ever revisited. Threads run one after the other as in
-//! an interleaving, each until it must make room or is made to, and a graph grows with what they do: whatever may be read is read, and
-//! wherever a write may be placed it is. How many preemptions that has taken is known all the time.
+//! Preemption bounding leaves out executions in which threads have to make room for others too often although they could go on. An
+//! execution graph stands for many interleavings; what counts is the one that takes fewest preemptions. It is none if a thread makes
+//! room that waits: for a lock that is not free, for anything else that it would not go on with, for a thread that has
+//! not ended. Nor is it one where a loop that waits begins: it could have looked in vain before, and yielded. What happens for no
+//! reason, such as an exchange that fails, counts like a preemption.
+//!
+//! TruSt comes to a graph through others, which may take any number of preemptions more: what revisits delete later. With a bound, most
+//! of what it visited would be such graphs. Here nothing is ever revisited. Threads run one after the other as in an interleaving,
+//! each until it must make room or is made to, and a graph grows with what they do: whatever may be read is read, and wherever a write
+//! may be placed it is. How many preemptions that has taken is known all the time.
+//!
+//! # Where threads make room
 //!
 //! An order of events matters only for what can be read, so a thread is made to make room only
-//! - before a read, which then has to read something that others write until it goes on; it is blocked there, or it takes a preemption;
-//! - where a loop that waits begins, which takes none;
-//! - before a write that others may wait for: while it has not taken place, these make room without a preemption. Somebody has to
-//!   come to wait there, then.
+//! - before a read, which then has to read something that others write until it goes on; it is blocked there, or that is a preemption;
+//! - where a loop that waits begins;
+//! - before a write that others may wait for, which is a preemption: while it has not taken place, these make room without one.
+//!   Somebody has to come to wait there, then.
 //!
-//! Nothing is missed by that. Take an execution and an interleaving of it with as few preemptions as can be. If a thread makes room before an event
-//! that could take place at once, and it is none of the above, let it take place before that: no other thread notices, and no more
-//! preemptions are taken. Repeated, that ends with one of the schedules above.
+//! Nothing is missed by that. Take an execution and an interleaving of it with as few preemptions as can be. If a thread makes room
+//! before an event that could take place at once, and it is none of the above, let it take place before that: no other thread
+//! notices, and no more preemptions are taken. Repeated, that ends with one of the schedules above.
+//!
+//! Under SC there is nothing to choose: what is newest is read, and writes come last. So a thread is also made to make room before a
+//! write, if somebody else accesses the location until it goes on.
+//!
+//! # What is known of others
 //!
 //! Most reads read what no other thread ever writes, and nothing is gained by making room before them. So it is noted who comes to
-//! an operation that may write a location, and who comes to one that may wait there, and room is made (for a preemption) only where
-//! somebody else is known to do so. If what was not known turns out later, all starts again. That is enough. Suppose that with
-//! all that is known in the end, an execution is missed since in its schedule a thread `t` makes room before a read `r`
+//! an operation that may write a location, and who comes to one that may wait there (under SC, to any), and a preemption is taken
+//! only where somebody else is known to do so. If what was not known turns out later, all starts again. That is enough. Suppose that
+//! with all that is known in the end, an execution is missed since in its schedule a thread `t` makes room before a read `r`
 //! of a location that nobody else is known to write. Follow that schedule, but let `t` run on there, reading what is newest, up to
-//! the next place at which it may make room, or to its end. None of the others notices: until `r` is written nobody reads what `t` does
-//! then, and that may lie behind all that they write, in coherence order. If `t` has ended, who joins it runs on likewise; no more
+//! the next place at which it may make room, or to its end. None of the others notices: until `r` is written nobody reads what `t`
+//! does then, and that may lie behind all that they write, in coherence order. If `t` has ended, who joins it runs on likewise; no more
 //! preemptions are taken. So the others come to the operation that writes what `r` was to read, and it is known.
 //! The same goes for who comes to wait. To learn more before all starts again, some schedules are explored that are chosen at random,
 //! no more than were explored for nothing.
 //!
+//! # Each graph once
+//!
 //! The same graph may come about by several schedules, as when threads that have nothing to do with each other run in another order.
-//! Wherever a thread makes room, graphs that were there before with no more preemptions are dropped, and so are full ones. They are known by
-//! numbers of 128 bits, computed from what each event does, reads from and follows. That two different ones have the same is
+//! Wherever a thread makes room, graphs that were there before with no more preemptions are dropped, and so are full ones. They are
+//! known by numbers of 128 bits, computed from what each event does, reads from and follows. That two different ones have the same is
 //! less likely than that memory fails.
 //!
-//! None of this is for SC, where writes have to be made in coherence order: there, and where attempts are speculative or taken together,
-//! TruSt is used with a slack.
+//! Attempts that fail are explored like all else: speculative reads (`speculative.rs`) and composite awaits (`composite.rs`) are about
+//! revisits.
 
 use super::granules::Located;
 use super::{Explorer, Go, Todo};
@@ -316,11 +331,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 return Ok(Go::Back);
             }
         }
-        let takes_more = || {
-            let in_order = self.schedules.as_ref().is_some_and(|schedules| schedules.in_order);
-            crate::preemptions::exceeds(self.graph(), self.bound(), in_order)
-        };
-        debug_assert!(!takes_more(), "as many as were counted are enough");
         self.conclude()?;
         Ok(Go::Back)
     }
@@ -380,7 +390,6 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             locked: request.reads() && !matches!(access.kind, AccessKind::Load),
             order: access.order,
             role: request.role,
-            waits: access.may_wait(),
             part: request.part,
             ..draft
         })

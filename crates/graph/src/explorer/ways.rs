@@ -387,8 +387,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether the next read of a thread should wait for something to read from.
     #[inline]
     pub(super) fn comes_too_early(&self, thread: ThreadId) -> bool {
-        // To stop there would be a preemption that the bound does not allow for (`preemptions.rs`).
-        !self.composites.is_empty() && self.options.preemptions.is_none() && self.should_wait(thread)
+        !self.composites.is_empty() && self.should_wait(thread)
     }
 
     fn should_wait(&self, thread: ThreadId) -> bool {

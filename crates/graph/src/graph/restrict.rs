@@ -7,7 +7,7 @@
 use super::location::Reader;
 use super::{Graph, Location};
 use crate::clocks::PORF;
-use crate::event::{BOTTOM, Event, EventId, INIT, Kind, NONE, NOT_KNOWN};
+use crate::event::{BOTTOM, Event, EventId, INIT, Kind, NONE};
 use selvedge_ir::{EntityRef, Order};
 use smallvec::SmallVec;
 
@@ -51,8 +51,6 @@ impl Graph {
         names.extend((0..first).map(EventId::new));
         let kept: SmallVec<[u32; 8]> = SmallVec::from_slice(self.clocks.row(write, PORF));
         let mut next = first;
-        // The last of them, if it is the read that is revisited, reads from something else.
-        self.events[..first].iter_mut().rev().take(1).for_each(|event| event.preemptions = NOT_KNOWN);
         for n in first..self.events.len() {
             let event = &mut self.events[n];
             let list = &mut self.threads[event.thread.index()];
@@ -67,7 +65,7 @@ impl Graph {
             let name = EventId::new(next);
             names.push(name);
             next += 1;
-            (event.executed, event.changes, event.preemptions) = (0, 0, NOT_KNOWN);
+            (event.executed, event.changes) = (0, 0);
             if name.index() == n {
                 continue;
             }

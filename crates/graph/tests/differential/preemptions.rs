@@ -71,7 +71,8 @@ fn conditions(program: &Program, full: &Full<'_>) -> Conditions {
     let machine = run_again_telling(program, full, |machine, e| {
         let event = graph.event(e);
         let read = if event.is_rmw_write() { event.pred } else { e };
-        conditions.extend(of(machine, event.thread).map(|condition| (read, condition)));
+        let condition = of(machine, event.thread).filter(|_| event.is_access());
+        conditions.extend(condition.map(|condition| (read, condition)));
     });
     for e in graph.ids().filter(|&e| graph.event(e).blocked) {
         conditions.extend(of(&machine, graph.event(e).thread).map(|condition| (e, condition)));
