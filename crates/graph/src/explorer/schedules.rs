@@ -14,8 +14,8 @@
 //! # Where threads make room
 //!
 //! An order of events matters only for what can be read, so a thread is made to make room only
-//! - before a read, which then has to read something that others write until it goes on; it is blocked there, or that is a preemption;
-//! - where a loop that waits begins;
+//! - before a read, which is a preemption, and it then has to read something that others write until it goes on;
+//! - before a read with which it would wait, be it that it could also read something older, and where a loop that waits begins;
 //! - before a write that others may wait for, which is a preemption: while it has not taken place, these make room without one.
 //!   Somebody has to come to wait there, then.
 //!
@@ -46,8 +46,9 @@
 //! known by numbers of 128 bits, computed from what each event does, reads from and follows. That two different ones have the same is
 //! less likely than that memory fails.
 //!
-//! Attempts that fail are explored like all else: speculative reads (`speculative.rs`) and composite awaits (`composite.rs`) are about
-//! revisits.
+//! An attempt fails whose exchange does not find what was loaded before and nothing comes of it: another schedule does not make it, and
+//! takes no more preemptions. Other attempts are explored like all else. Speculative reads (`speculative.rs`) and composite awaits
+//! (`composite.rs`) are about revisits.
 
 use super::granules::Located;
 use super::{Explorer, Go, Todo};
@@ -66,6 +67,12 @@ mod states;
 
 /// So many runs are begun at most to learn something.
 const MOST_LOOKS: usize = 4000;
+
+/// Whether a thread may wait with an access. It does not with an exchange that confirms what was loaded before: if that fails, so has
+/// the attempt.
+fn may_wait(request: &Request) -> bool {
+    request.access.may_wait() && !request.access.confirms
+}
 
 /// Whether an access writes, be it with some values only.
 fn may_write(request: &Request) -> bool {
@@ -188,7 +195,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let Some(schedules) = &self.schedules else { return false };
         let since = match schedules.stop_of(self.graph(), thread) {
             Some(stop) if stop.why == Why::Writes && !schedules.made_a_difference(self.graph(), stop) => return false,
-            Some(Stop { why: Why::Waits | Why::Reads, at, .. }) => at as usize,
+            Some(Stop { why: Why::Reads, at, .. }) => at as usize,
             _ => 0,
         };
         let Some(request) = request.filter(|request| since > 0 || request.access.may_wait()) else { return true };
@@ -350,7 +357,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether what a thread waits for is not there.
     fn is_stuck(&mut self, thread: ThreadId) -> bool {
         let Some(request) = Request::of(thread, self.runner.machine.pending(thread)) else { return false };
-        request.access.may_wait() && self.would_wait(thread, &request)
+        may_wait(&request) && self.would_wait(thread, &request)
     }
 
     /// Whether a thread would wait if it read what is newest.
@@ -397,12 +404,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     /// An access to a location, by the thread that runs.
     pub(super) fn access_in_run(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
-        let access = &request.access;
         self.comes_to(thread, request, loc);
         let begin = self.schedules().runs.last().map_or(0, |run| run.begin);
         let is_first_part = request.part.is_none_or(|part| part.before == 0);
         if self.graph().len() > begin as usize && is_first_part {
-            if access.may_wait() && self.would_wait(thread, request) {
+            if may_wait(request) && self.would_wait(thread, request) {
                 // If there is something older to read, it may wait all the same.
                 if self.has_other_source(thread, request, loc) {
                     self.end_run(Some((thread, Why::Waits, loc)));
@@ -449,7 +455,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Notes that a thread has come to an access.
     fn comes_to(&mut self, thread: ThreadId, request: &Request, loc: LocId) {
         let may_write = may_write(request);
-        self.schedules().learn(thread, loc, (may_write, request.access.may_wait()));
+        self.schedules().learn(thread, loc, (may_write, may_wait(request)));
         if self.might_have_come_first(thread, may_write, loc) {
             self.note_bound(self.bound());
         }
@@ -476,7 +482,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// A read by the thread that runs.
     fn read_in_run(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let stop = self.schedules.as_ref().and_then(|schedules| schedules.stop_of(self.graph(), thread));
-        let duty = stop.filter(|stop| matches!(stop.why, Why::Waits | Why::Reads)).map_or(0, |stop| stop.at as usize);
+        let duty = stop.filter(|stop| stop.why == Why::Reads).map_or(0, |stop| stop.at as usize);
         let e = self.add_plain_read(thread, request, loc);
         let newest = self.graph().newest(loc);
         let lowest = if self.schedules().in_order { newest } else { self.lower_bound(e) };
@@ -505,7 +511,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         }
         let begin = self.schedules().runs.last().map_or(0, |run| run.begin);
         // If it may read something older, it was planned that it waits instead.
-        if is_found || duty > 0 || e.index() == begin as usize {
+        if is_found || duty > 0 || e.index() == begin as usize || !may_wait(request) {
             return Ok(Go::Back);
         }
         self.frames.top.graph.cut(e.index());

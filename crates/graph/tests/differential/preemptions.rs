@@ -64,7 +64,8 @@ type Conditions = BTreeMap<EventId, (Cond, u8)>;
 fn conditions(program: &Program, full: &Full<'_>) -> Conditions {
     let mut conditions = Conditions::new();
     let of = |machine: &LitmusMachine, thread| {
-        let request = Request::of(thread, machine.pending(thread))?;
+        // With an exchange that confirms what was loaded a thread does not wait: it begins again.
+        let request = Request::of(thread, machine.pending(thread)).filter(|request| !request.access.confirms)?;
         Some((request.access.until?, request.access.size))
     };
     let graph = full.graph;
@@ -146,7 +147,7 @@ struct Visited {
     least: u32,
     /// Whether a thread has met a violation with an operation, and does not go on.
     is_halted: bool,
-    /// Whether a thread waits with something old, and has something newer to read.
+    /// Whether a thread waits with something old, and has something newer to read, or an attempt has failed.
     is_out_of_date: bool,
 }
 
@@ -164,7 +165,8 @@ fn explore(program: &Program, options: &Options) -> (BTreeMap<GraphKey, Visited>
         let is_halted = full.graph.ids().any(|e| full.graph.event(e).kind == Kind::Halt);
         let is_old = |e: EventId| {
             let event = full.graph.event(e);
-            event.blocked && !event.reads_nothing() && full.graph.position(e) < full.graph.newest(event.loc)
+            let is_old = || full.graph.position(e) < full.graph.newest(event.loc);
+            event.blocked && (event.confirms || is_old())
         };
         let is_out_of_date = full.graph.ids().any(is_old);
         let first = || Visited { times: 0, least, is_halted, is_out_of_date };
@@ -180,7 +182,7 @@ fn explore(program: &Program, options: &Options) -> (BTreeMap<GraphKey, Visited>
 ///
 /// Graphs are not compared in which a thread accesses what another one may have freed: which of the two it is that does not go on depends
 /// on which comes first. That a thread waits with something old is explored only without a bound, if reads of the location are not read
-/// again in place.
+/// again in place; and so are attempts that fail.
 fn wrong(program: &Program, model: MemoryModel) -> Option<String> {
     // Attempts are made one after the other.
     let whole = options(model, Reductions { stale: true, in_place: true, ..Reductions::NONE });

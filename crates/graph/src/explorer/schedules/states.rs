@@ -204,10 +204,10 @@ impl Schedules {
     fn duty(&self, graph: &Graph, stop: Stop) -> Name {
         let mut duty = [(stop.thread.index() as u64) << 8 | stop.why as u64, 0];
         match stop.why {
-            Why::Ends | Why::Yields => {}
+            Why::Ends | Why::Yields | Why::Waits => {}
             Why::Writes => duty[1] = u64::from(self.made_a_difference(graph, stop)),
             // It may not read what was there.
-            Why::Waits | Why::Reads => {
+            Why::Reads => {
                 let old = graph.location(stop.loc).co.iter().filter(|w| w.index() < stop.at as usize);
                 for w in old {
                     let [a, b] = self.names[w.index()];

@@ -1,0 +1,67 @@
+//! The programs of `examples/` with a bound on preemptions: what is found without one is found with a large one, and nothing else.
+
+#![allow(unsafe_code)]
+
+#[path = "../examples/programs/mod.rs"]
+#[allow(dead_code)]
+mod programs;
+
+/// What the programs are written against.
+mod library {
+    pub use selvedge::{cell, hint, sync, thread};
+}
+
+use selvedge::model::{Builder, MemoryModel, Stats};
+
+/// More preemptions than any of the programs takes.
+const LARGE: usize = 50;
+
+fn explore(name: &str, bound: Option<usize>, memory_model: MemoryModel) -> Stats {
+    let (_, body) = programs::all().into_iter().find(|(other, _)| other == name).expect("it is one of them");
+    let mut builder = Builder::new();
+    (builder.preemption_bound, builder.memory_model) = (bound, memory_model);
+    builder.explore(move || body())
+}
+
+/// What has failed, in a few words.
+fn failure(stats: &Stats) -> Option<String> {
+    let line = stats.failure.as_ref()?.lines().find(|line| !line.is_empty())?;
+    Some(line.split_inclusive(' ').take(4).collect())
+}
+
+fn compare(memory_model: MemoryModel) {
+    for (name, _) in programs::all() {
+        // It takes long, and there is nothing special about it.
+        if name == "3 threads, 6 accesses each" {
+            continue;
+        }
+        let all = explore(&name, None, memory_model);
+        let some: Vec<Stats> =
+            [0, 1, 2, LARGE].into_iter().map(|bound| explore(&name, Some(bound), memory_model)).collect();
+        println!("{name}: {:?}", some.iter().map(|stats| (stats.complete, stats.blocked)).collect::<Vec<_>>());
+        if all.failure.is_some() {
+            assert_eq!(failure(&some[3]), failure(&all), "{name}");
+            assert_eq!(failure(&some[2]), failure(&all), "{name}: two preemptions are enough");
+            continue;
+        }
+        for stats in &some {
+            assert_eq!(failure(stats), None, "{name}");
+        }
+        // Attempts that fail may count for themselves.
+        assert!(some[3].complete >= all.complete, "{name}: {} {}", some[3].complete, all.complete);
+        assert!(some.is_sorted_by_key(|stats| stats.complete), "{name}");
+        assert!(some[3].not_covered.is_empty(), "{name}: {:?}", some[3].not_covered);
+        let has_more = |stats: &&Stats| stats.complete < some[3].complete;
+        assert!(some.iter().filter(has_more).all(|stats| !stats.not_covered.is_empty()), "{name}");
+    }
+}
+
+#[test]
+fn with_a_large_bound_everything_is_found() {
+    compare(MemoryModel::Rc11);
+}
+
+#[test]
+fn the_same_in_order() {
+    compare(MemoryModel::Sc);
+}
