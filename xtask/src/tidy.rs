@@ -29,6 +29,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/examples/programs/locks.rs", "code that is unsafe by nature"),
     ("crates/selvedge/examples/programs/structures.rs", "code that is unsafe by nature"),
     ("crates/selvedge/tests/examples.rs", "runs the programs above"),
+    ("crates/selvedge/tests/bounded_examples.rs", "runs the programs above"),
     ("crates/selvedge/tests/litmus.rs", "runs the programs above"),
     ("crates/selvedge/tests/programs.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/prepared.rs", "models of code that is unsafe by nature"),

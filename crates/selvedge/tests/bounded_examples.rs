@@ -20,7 +20,7 @@ fn explore(name: &str, bound: Option<usize>, memory_model: MemoryModel) -> Stats
     let (_, body) = programs::all().into_iter().find(|(other, _)| other == name).expect("it is one of them");
     let mut builder = Builder::new();
     (builder.preemption_bound, builder.memory_model) = (bound, memory_model);
-    builder.explore(move || body())
+    builder.explore(body)
 }
 
 /// What has failed, in a few words.

@@ -21,7 +21,9 @@
 //!
 //! Nothing is missed by that. Take an execution and an interleaving of it with as few preemptions as can be. If a thread makes room
 //! before an event that could take place at once, and it is none of the above, let it take place before that: no other thread
-//! notices, and no more preemptions are taken. Repeated, that ends with one of the schedules above.
+//! notices, and no more preemptions are taken. Repeated, that ends with one of the schedules above. (If it ends then, who joins it does
+//! not wait any more, and may have to make room where it would not have had to; but then it is that one in its place. So it matters
+//! that no two threads join the same one.)
 //!
 //! Under SC there is nothing to choose: what is newest is read, and writes come last. So a thread is also made to make room before a
 //! write, if somebody else accesses the location until it goes on.
@@ -110,6 +112,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
+            if self.restart {
+                // Locations are not what they were.
+                break;
+            }
             if self.frames.is_empty() || self.frame().todo.is_empty() {
                 self.empty_graph();
             } else {

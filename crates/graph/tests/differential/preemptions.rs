@@ -270,6 +270,15 @@ fn who_is_revisited_may_wait() {
     assert_right(&parsed(text));
 }
 
+/// t1 finds 1, waits without a preemption until t3 has read what it has written, and reads something older than that 1.
+#[test]
+fn who_waits_may_read_something_older_then() {
+    let text = "var v0 4 = 0\nvar v1 4 = 0\nvar v2 4 = 0\nthread t0\n  spawn t1\n  spawn t2\n  spawn t3\n\
+        thread t1\n  store.rlx v1:4 1\n  r0 = load.rlx v0:4 until eq 0\n  r1 = load.rlx v2:4\n\
+        thread t2\n  store.rlx v0:4 1\nthread t3\n  r0 = load.rlx v1:4\n  store.rlx v2:4 1\n";
+    assert_right(&parsed(text));
+}
+
 #[test]
 fn random_talks_are_explored() {
     let first = number("SEED", 0);
