@@ -448,7 +448,7 @@ impl Pool {
                 Ok(panic) => Came::Panic(Box::new(panic)),
                 Err(stop) => Came::To(Yielded::Stop(Box::new(stop))),
             },
-            Ended::Overflowed => went_wrong(strand, ViolationKind::Assertion, message(), since),
+            Ended::Aborted | Ended::Overflowed => went_wrong(strand, ViolationKind::Assertion, message(), since),
             Ended::Faulted(_) => went_wrong(strand, ViolationKind::InvalidPointer, message(), since),
         }
     }

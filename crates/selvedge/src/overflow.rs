@@ -25,6 +25,8 @@ pub(crate) enum Ended {
     Well,
     /// With a panic, or with several, which were noted.
     Panicked,
+    /// It has called `abort` because of a panic, as a destructor may do that is not to be left by one.
+    Aborted,
     /// It has used up its stack.
     Overflowed,
     /// It has followed a pointer to memory that is not there. What it points to if that is not far from null.
@@ -75,6 +77,7 @@ pub(crate) fn message(thread: ThreadId) -> String {
 pub(crate) fn message_of(thread: ThreadId, ended: Ended) -> String {
     let name = report::name(thread);
     match ended {
+        Ended::Aborted => format!("{name} aborts the process"),
         Ended::Faulted(Some(0)) => format!("{name} has followed a null pointer"),
         Ended::Faulted(Some(offset)) => format!("{name} has followed a null pointer, plus {offset}"),
         Ended::Faulted(None) => format!("{name} has followed a pointer to memory that is not there"),
@@ -121,6 +124,7 @@ pub(crate) use linux::install;
 mod linux {
     use super::{ABORTS, Ended, NEAR_NULL, RESERVE, is_abandonable};
     use corosensei::trap::TrapHandlerRegs;
+    use std::cell::Cell;
     use std::sync::{Once, OnceLock};
 
     /// Who handled the signals before.
@@ -155,7 +159,10 @@ mod linux {
         let guarded = guarded.filter(|guarded| guarded.handler.stack_ptr_in_bounds(stack_pointer(context_of)));
         let ended = match guarded {
             Some(_) if signal == libc::SIGABRT => {
-                ABORTS.try_with(|aborts| aborts.take()).unwrap_or(false).then_some(Ended::Panicked)
+                let is_announced = ABORTS.try_with(Cell::take).unwrap_or(false);
+                // Who calls `abort` for another reason means it, or memory is in disorder.
+                let ended = || std::thread::panicking().then_some(Ended::Aborted);
+                if is_announced { Some(Ended::Panicked) } else { ended() }
             }
             // SAFETY: the system passes a pointer to what it says.
             Some(guarded) => fault(unsafe { &*info }, guarded.limit),

@@ -64,6 +64,30 @@ fn a_destructor_that_panics_while_a_panic_unwinds_is_a_failure() {
     fails(&["assertion: again"], || panic!("again"));
 }
 
+/// As workers of tokio do where assertions are on.
+struct Aborts;
+
+impl Drop for Aborts {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
+#[test]
+fn a_destructor_that_aborts_because_of_a_panic_is_a_failure() {
+    let failure = fails(&["and what is done because of this panic goes wrong: main aborts the process"], || {
+        let x = AtomicUsize::new(0);
+        let _aborts = Aborts;
+        x.store(1, Relaxed);
+        panic!("first of all");
+    });
+    assert!(failure.starts_with("assertion: first of all"), "what came first is what went wrong: {failure}");
+    assert!(failure.contains("store of 1"), "the steps are shown: {failure}");
+    all_is_well();
+}
+
 #[test]
 #[should_panic(expected = "in the destructor")]
 fn check_fails_once_after_two_panics() {
@@ -129,6 +153,16 @@ fn what_is_tried_out_may_panic_twice() {
     });
     assert_eq!((stats.failure, stats.complete), (None, 1));
     assert!(stats.notes.iter().any(|note| note.contains("because of a panic")), "{:?}", stats.notes);
+    // Or abort.
+    let stats = explore(|| {
+        let _aborts = Aborts;
+        let x = std::mem::ManuallyDrop::new(NeverZero(Arc::new(AtomicUsize::new(1))));
+        for to in 2..5 {
+            x.changes(to);
+        }
+        drop(std::mem::ManuallyDrop::into_inner(x));
+    });
+    assert_eq!((stats.failure, stats.complete), (None, 1));
     // The same where it really fails: that is what is said, and not what came of it.
     let failure = fails(&["there is nobody else", "having found zero in atomics"], || {
         let x = Arc::new(AtomicUsize::new(1));
