@@ -52,6 +52,25 @@ fn fewer_preemptions_are_fewer_executions() {
     }
 }
 
+/// Threads that are created by threads come into being in this order or that.
+#[test]
+fn threads_of_threads_are_the_same_in_whatever_order() {
+    let model = || {
+        let words: Arc<[AtomicUsize; 2]> = Arc::default();
+        let handles = [0, 1].map(|n| {
+            let words = Arc::clone(&words);
+            thread::spawn(move || {
+                words[n].store(1, Relaxed);
+                let other = Arc::clone(&words);
+                thread::spawn(move || other[1 - n].load(Relaxed)).join().unwrap()
+            })
+        });
+        handles.into_iter().for_each(|handle| drop(handle.join().unwrap()));
+    };
+    let (all, some) = (bounded(None, model), bounded(Some(20), model));
+    assert_eq!((all.complete, some.complete), (4, 4));
+}
+
 /// To wait takes no preemption: each thread waits for the other again and again.
 #[test]
 fn threads_that_wait_for_each_other_are_explored_to_their_end() {

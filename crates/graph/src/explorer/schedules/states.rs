@@ -177,7 +177,9 @@ impl Schedules {
     /// A number for the present graph and for what threads that have made room have to do.
     pub fn state(&mut self, graph: &Graph) -> Name {
         let threads = (0..graph.thread_limit()).map(ThreadId::new);
-        let stops: SmallVec<[Stop; 8]> = threads.filter_map(|thread| self.stop_of(graph, thread)).collect();
+        let has_duty = |stop: &Stop| matches!(stop.why, Why::Reads | Why::Writes);
+        let stops = threads.filter_map(|thread| self.stop_of(graph, thread).filter(has_duty));
+        let stops: SmallVec<[Stop; 8]> = stops.collect();
         let state = self.name(graph);
         stops.into_iter().fold(state, |state, stop| mix(state, self.duty(graph, stop)))
     }
