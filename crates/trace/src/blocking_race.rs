@@ -5,7 +5,7 @@
 //! | `⟨e', E'⟩` | [`Waiter`]: an executed access with a condition, or a thread that is blocked at the end |
 //! | `E'' = pre(E, e)` | the prefix before `e` |
 //! | `w = notdep(e, E)` | `w` |
-//! | `u ⊑ w` maximal such that `e'` is enabled after `E''.u` | [`maximal_prefixes`] |
+//! | `u ⊑ w` maximal such that `e'` is enabled after `E''.u` | `maximal_prefixes` |
 //! | `can-stop`, `did-insert` | the same names |
 //!
 //! A mutex is an access that waits for its word to be free, so a race between two acquisitions is found here: before

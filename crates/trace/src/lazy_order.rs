@@ -7,9 +7,9 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | `observers(e, e', E)` | the events that read the store `e'`: [`Trace::reads_of`] |
+//! | `observers(e, e', E)` | the events that read the store `e'`: `Trace::reads_of` |
 //! | "observed" flag | `observer[e']`: the first event that reads `e'` |
-//! | `notobs(e, e', E)` | [`notobs`] |
+//! | `notobs(e, e', E)` | `notobs` |
 //!
 //! A store `e` that is read by `R` and overwritten by `e'` needs no rule: `R` reads what `e'` writes, so `e -> R -> e'`.
 //! What remains is the case in which the second store is read: then every older store of these bytes is ordered before

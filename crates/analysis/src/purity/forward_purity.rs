@@ -6,8 +6,8 @@
 //! | paper | here |
 //! |---|---|
 //! | `FPC(•B)` | `at_start[B]` |
-//! | `FPC(A, B)` | [`Pass::along_edge`] |
-//! | `FPC(•s)` from `FPC(s•)` | [`Pass::before`] |
+//! | `FPC(A, B)` | `Pass::along_edge` |
+//! | `FPC(•s)` from `FPC(s•)` | `Pass::before` |
 //! | "earliest insertion point" | [`Conjunction::after`](super::purity_condition::Conjunction::after) |
 //! | purity condition of the loop | the result of [`forward_purity`] |
 //!

@@ -4,7 +4,7 @@ use super::{ObjectKind, PAGE_BITS, SPACE_BITS};
 use crate::{Addr, ThreadId};
 use selvedge_ir::EntityRef;
 
-/// The addresses that a [`Memory`] is going to give to objects, without the objects.
+/// The addresses that a `Memory` is going to give to objects, without the objects.
 #[derive(Clone, Default, Debug)]
 pub struct Addresses {
     /// How many pages of each space are given out.
@@ -17,7 +17,7 @@ impl Addresses {
         self.pages.clear();
     }
 
-    /// The address of the next object of this kind and size, as [`Memory::alloc`] gives it.
+    /// The address of the next object of this kind and size, as `Memory::alloc` gives it.
     pub fn next(&mut self, owner: Option<ThreadId>, kind: ObjectKind, size: u64) -> Option<Addr> {
         let space = space_of(owner);
         if self.pages.len() <= space {
