@@ -351,11 +351,10 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         }
         self.tick()?;
         debug_assert_eq!(self.broken(), None, "the graph is not what it should be: {:#?}", self.graph());
+        self.catch_up()?;
         if self.schedules.is_some() {
-            self.catch_up()?;
             return self.run_on();
         }
-        self.catch_up()?;
         let thread = match self.next() {
             Next::Thread(thread) => thread,
             Next::Nobody => {

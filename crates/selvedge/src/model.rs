@@ -34,10 +34,9 @@ pub struct Builder {
     pub max_duration: Option<Duration>,
     /// Leaves out executions in which threads have to make room more often than that although they could go on; with two or
     /// three preemptions most errors are found, in models that are too large for more. Every execution that takes no more is
-    /// explored. What happens for no reason ([`Builder::spurious`]) counts as one. [`Stats::not_covered`] says whether any may have been left
-    /// out. None, so that
-    /// everything is explored, unless `LOOM_MAX_PREEMPTIONS` is set. `Engine::Trace` has no use for it ([`Stats::ignored`]
-    /// says so).
+    /// explored. What happens for no reason ([`Builder::spurious`]) counts as one. [`Stats::not_covered`] says whether any may
+    /// have been left out. None, so that everything is explored, unless `LOOM_MAX_PREEMPTIONS` is set. `Engine::Trace` has no
+    /// use for it ([`Stats::ignored`] says so).
     pub preemption_bound: Option<usize>,
     /// An execution that fails is written to this file; and one that is found in it, of the same model, is run before all
     /// others. `LOOM_CHECKPOINT_FILE`.

@@ -6,8 +6,9 @@
 //! not ended. Nor is it one where a loop that waits begins: it could have looked in vain before, and yielded. What happens for no
 //! reason, such as an exchange that fails, counts like a preemption.
 //!
-//! TruSt comes to a graph through others, which may take any number of preemptions more: what revisits delete later. With a bound, most
-//! of what it visited would be such graphs. Here nothing is ever revisited. Threads run one after the other as in an interleaving,
+//! TruSt comes to a graph through others, which may take any number of preemptions more: what revisits delete later. (Marmanis,
+//! Kokologiannakis and Vafeiadis, Reconciling preemption bounding with DPOR, TACAS 2023, allow for a number of them, for programs that do
+//! not wait.) With a bound, most of what it visited would be such graphs. Here nothing is ever revisited, and none of this is in a paper. Threads run one after the other as in an interleaving,
 //! each until it must make room or is made to, and a graph grows with what they do: whatever may be read is read, and wherever a write
 //! may be placed it is. How many preemptions that has taken is known all the time.
 //!

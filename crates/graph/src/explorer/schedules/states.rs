@@ -27,6 +27,7 @@ pub enum Why {
 }
 
 impl Why {
+    /// How many preemptions that takes.
     pub fn preemptions(self) -> u32 {
         u32::from(matches!(self, Why::Reads | Why::Writes))
     }
@@ -85,7 +86,7 @@ pub struct Schedules {
     pub stops: Vec<Stop>,
     /// What has happened for no reason.
     pub spurious: Vec<EventId>,
-    /// Reads before which threads did not make room, since that would have taken a preemption too many.
+    /// Reads (in order, accesses) before which threads did not make room, since that would have taken a preemption too many.
     pub passed: Vec<EventId>,
     /// States, and how many preemptions they took.
     visited: FxHashMap<Name, u32>,
