@@ -279,6 +279,15 @@ fn who_waits_may_read_something_older_then() {
     assert_right(&parsed(text));
 }
 
+/// That t1 reads what t2 writes is come to with a preemption first, and then without any: one is left for t3 and t4.
+#[test]
+fn what_was_there_with_more_preemptions_is_explored_again() {
+    let text = "var v0 4 = 0\nvar v1 4 = 0\nvar v2 4 = 0\nvar v3 4 = 0\nvar v4 4 = 0\nthread t0\n  spawn t1\n  spawn t2\n  spawn t3\n  spawn t4\n\
+        thread t1\n  store.rlx v0:4 1\n  r0 = load.rlx v1:4\n  store.rlx v4:4 1\nthread t2\n  store.rlx v1:4 1\n\
+        thread t3\n  r0 = load.rlx v4:4\n  store.rlx v2:4 1\n  r0 = load.rlx v3:4\nthread t4\n  r0 = load.rlx v2:4\n  store.rlx v3:4 1\n";
+    assert_right(&parsed(text));
+}
+
 #[test]
 fn random_talks_are_explored() {
     let first = number("SEED", 0);
