@@ -2,8 +2,8 @@
 
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::AtomicUsize;
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use selvedge::sync::{Arc, Mutex};
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use selvedge::sync::{Arc, Mutex, RwLock};
 use selvedge::{hint, thread};
 
 /// Three threads do something several times.
@@ -191,4 +191,111 @@ fn what_happens_for_no_reason_counts_as_a_preemption() {
     assert_eq!((most, stats.not_covered), (3, vec![]));
     let (most, stats) = most_without_reason(None);
     assert_eq!((most, stats.spurious, stats.not_covered), (3, 8, vec![]));
+}
+
+/// What a thread must still read for which it has made room is part of where an exploration stands.
+#[test]
+fn what_threads_have_made_room_for_tells_states_apart() {
+    type Words = ([AtomicUsize; 2], Mutex<()>, RwLock<()>);
+    let model = || {
+        fn exchange(word: &AtomicUsize, new: usize) {
+            let _ = word.compare_exchange(0, new, AcqRel, Relaxed);
+        }
+        let shared: Arc<Words> = Arc::default();
+        let threads: [fn(&Words); 3] = [
+            |([x, y], lock, shared)| {
+                {
+                    let _guard = lock.lock().unwrap();
+                    y.swap(1, SeqCst);
+                    exchange(y, 2);
+                }
+                let _guard = shared.write().unwrap();
+                y.load(Relaxed);
+                x.fetch_add(1, Relaxed);
+            },
+            |([x, y], lock, shared)| {
+                if let Ok(_guard) = lock.try_lock() {
+                    y.fetch_add(1, Relaxed);
+                    exchange(x, 1);
+                }
+                drop(shared.write().unwrap());
+                exchange(x, 2);
+            },
+            |([x, _], _, shared)| {
+                drop(shared.try_read());
+                x.fetch_add(1, AcqRel);
+                drop(shared.try_read());
+            },
+        ];
+        let handles = threads.map(|thread| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || thread(&shared))
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    };
+    let counts = [Some(0), Some(1), Some(2), Some(3), Some(20), None].map(|bound| bounded(bound, model).complete);
+    assert_eq!(counts, [34, 172, 382, 478, 486, 486]);
+}
+
+/// An attempt that has loaded 2 and found 1 leaves a trace. Both stores may come before it, in either order, whichever was made first.
+#[test]
+fn attempts_are_explored_if_it_is_not_known_what_came_first() {
+    for values in [[1, 2], [2, 1]] {
+        for bound in [Some(0), Some(1), Some(20), None] {
+            let mut builder = Builder::new();
+            builder.preemption_bound = bound;
+            let stats = builder.explore(move || {
+                let word: Arc<AtomicUsize> = Arc::default();
+                let stores = values.map(|value| {
+                    let word = Arc::clone(&word);
+                    thread::spawn(move || word.store(value, Relaxed))
+                });
+                let handle = thread::spawn({
+                    let word = Arc::clone(&word);
+                    move || {
+                        let (mut old, mut trace) = (word.load(Relaxed), false);
+                        while let Err(found) = word.compare_exchange(old, 9, AcqRel, Relaxed) {
+                            trace |= (old, found) == (2, 1);
+                            old = found;
+                        }
+                        trace
+                    }
+                });
+                assert!(!handle.join().unwrap(), "first 2 and then 1");
+                stores.into_iter().for_each(|handle| handle.join().unwrap());
+            });
+            let failure = stats.failure.unwrap_or_default();
+            assert!(failure.contains("first 2 and then 1"), "{values:?} {bound:?}: {failure:?}");
+        }
+    }
+}
+
+/// The same if others see what an attempt stores that fails.
+#[test]
+fn attempts_are_explored_if_others_see_what_they_store() {
+    for bound in [Some(1), Some(20), None] {
+        let mut builder = Builder::new();
+        builder.preemption_bound = bound;
+        let stats = builder.explore(move || {
+            // Who allocates it owns it, as far as can be told.
+            let shared: Arc<[AtomicUsize; 2]> = Arc::default();
+            let other = Arc::clone(&shared);
+            let handle = thread::spawn(move || {
+                let seen = other[1].load(Relaxed);
+                other[0].fetch_add(1, AcqRel);
+                seen
+            });
+            let mut old = shared[0].load(Relaxed);
+            loop {
+                shared[1].store(old + 1, Relaxed);
+                match shared[0].compare_exchange(old, old + 1, AcqRel, Relaxed) {
+                    Ok(_) => break,
+                    Err(found) => old = found,
+                }
+            }
+            assert_ne!((old, handle.join().unwrap()), (1, 1), "an attempt was seen that has failed");
+        });
+        let failure = stats.failure.unwrap_or_default();
+        assert!(failure.contains("an attempt was seen"), "{bound:?}: {failure:?}");
+    }
 }

@@ -415,7 +415,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     #[inline(never)]
     fn find_race(&mut self, e: EventId) -> Result<(), Over> {
         if self.habits[self.graph().event(e).loc.index()].kept_back {
-            self.check_kept_back(e);
+            match self.schedules {
+                Some(_) => self.check_kept_back_in_run(e),
+                None => self.check_kept_back(e),
+            }
         }
         let graph = &self.frames.top.graph;
         let event = graph.event(e);

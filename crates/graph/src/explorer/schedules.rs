@@ -49,8 +49,14 @@
 //! known by numbers of 128 bits, computed from what each event does, reads from and follows. That two different ones have the same is
 //! less likely than that memory fails.
 //!
+//! Threads that run also come to where they were before. In one schedule a thread has made room before a read, and reads what somebody
+//! has written since; in another it runs only after that was written. From there on there is no difference, so states are
+//! compared after reads of what the thread could not have read before. The same goes for where a loop that waits begins; but who runs
+//! on there may come to wait, and who has made room goes on with what is new. So what begins there with the latter is dropped if the
+//! former was explored, and not the other way round.
+//!
 //! An attempt fails whose exchange does not find what was loaded before and nothing comes of it: another schedule does not make it, and
-//! takes no more preemptions. Other attempts are explored like all else. Speculative reads (`speculative.rs`) and composite awaits
+//! takes no more preemptions (`schedules/attempts.rs`). Other attempts are explored like all else. Speculative reads (`speculative.rs`) and composite awaits
 //! (`composite.rs`) are about revisits.
 
 use super::granules::Located;
@@ -63,9 +69,10 @@ use selvedge_ir::EntityRef;
 use selvedge_machine::session::Over;
 use selvedge_machine::{AccessKind, Bound, BoundKind, Machine, Op, SourceSpan, Status, ThreadId};
 use smallvec::SmallVec;
-use states::{Name, Run, Stop, bit, mix, only};
+use states::{Name, Run, Stop, Where, bit, only};
 pub(super) use states::{Schedules, Why};
 
+mod attempts;
 mod states;
 
 /// So many runs are begun at most to learn something.
@@ -154,9 +161,15 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return Ok(self.end_run(Some((thread, Why::Ends, LocId::new(0)))));
         }
         let is_begun = self.is_open(thread) || self.graph().parts_done(thread) > 0;
+        if !is_begun && self.has_been_here(thread) {
+            return Ok(Go::Back);
+        }
         let yields = !is_begun && self.runner.machine.lets_others_go(thread);
         if yields && self.graph().len() > begin as usize {
             self.make_room(thread, Why::Yields, LocId::new(0));
+            if !self.visits(thread, Where::LoopBegins) {
+                return Ok(Go::Back);
+            }
         }
         self.frames.top.graph.yields = yields;
         if self.graph().len() >= self.options.limits.max_events {
@@ -170,6 +183,29 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
                 self.synchronise(thread, &op)
             }
         }
+    }
+
+    /// Whether the thread that runs has come to where it has been: it may have made room before what it has just read, in another
+    /// schedule, and that was not there yet.
+    fn has_been_here(&mut self, thread: ThreadId) -> bool {
+        let begin = self.schedules().runs.last().map_or(0, |run| run.begin) as usize;
+        let graph = self.graph();
+        let Some(last) = graph.last(thread).filter(|last| last.index() >= begin) else { return false };
+        let read = if graph.event(last).is_write() { graph.event(last).pred } else { last };
+        if !read.is_event() || graph.event(read).kind != Kind::Read || read.index() + 1 < last.index() {
+            return false;
+        }
+        let Event { rf, pred, .. } = *graph.event(read);
+        let is_news = rf.is_event() && graph.event(rf).thread != thread && !(pred.is_event() && graph.porf(rf, pred));
+        is_news && !self.visits(thread, Where::AfterRead)
+    }
+
+    /// Notes where the thread that runs is; whether it was not there before.
+    fn visits(&mut self, thread: ThreadId, place: Where) -> bool {
+        let Some(schedules) = &mut self.schedules else { return true };
+        let state = schedules.state(&self.frames.top.graph);
+        let preemptions = schedules.preemptions();
+        schedules.visit(place.name(state, thread), preemptions)
     }
 
     /// Whether the write of a read-modify-write comes next.
@@ -260,8 +296,9 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let state = schedules.state(&frame.graph);
         let at = frame.graph.len() as u32;
         for thread in others.into_iter().rev() {
-            let name = mix(state, [thread.index() as u64; 2]);
-            if !schedules.was_visited(name, preemptions) {
+            let name = Where::RunBegins.name(state, thread);
+            let was_visited = |name| schedules.was_visited(name, preemptions);
+            if !was_visited(name) && !was_visited(Where::LoopBegins.name(state, thread)) {
                 frame.todo.push(Todo::Run { at, thread, why, loc, preemptions, name });
             }
         }
@@ -404,6 +441,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             locked: request.reads() && !matches!(access.kind, AccessKind::Load),
             order: access.order,
             role: request.role,
+            confirms: access.confirms,
             part: request.part,
             ..draft
         })
@@ -463,6 +501,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn comes_to(&mut self, thread: ThreadId, request: &Request, loc: LocId) {
         let may_write = may_write(request);
         self.schedules().learn(thread, loc, (may_write, may_wait(request)));
+        self.look_at_attempt(thread, request, loc);
         if self.might_have_come_first(thread, may_write, loc) {
             self.note_bound(self.bound());
         }

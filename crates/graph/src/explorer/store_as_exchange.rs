@@ -32,7 +32,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// several granules, which is plain, does not become several exchanges: it has a data race.
     pub(super) fn note_unordered(&mut self, loc: LocId, request: &Request) {
         if self.schedules.is_some() {
-            return;
+            return self.note_unordered_in_run(loc);
         }
         self.note(loc, |habits| match Mo::STORES_AS_EXCHANGES && request.part.is_none() {
             true => habits.racing = true,

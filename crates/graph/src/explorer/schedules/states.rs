@@ -73,6 +73,24 @@ pub struct Known {
 /// A number for something.
 pub type Name = [u64; 2];
 
+/// Where a thread is of which it is noted that it was there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Where {
+    /// Its run begins.
+    RunBegins,
+    /// It runs, and has read what it could not have read before.
+    AfterRead,
+    /// It runs, and a loop that waits begins.
+    LoopBegins,
+}
+
+impl Where {
+    /// A number for that, in a state.
+    pub fn name(self, state: Name, thread: ThreadId) -> Name {
+        mix(state, [thread.index() as u64, self as u64])
+    }
+}
+
 /// What is known of an exploration of schedules.
 #[derive(Default)]
 pub struct Schedules {

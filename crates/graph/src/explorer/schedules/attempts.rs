@@ -1,0 +1,101 @@
+//! What has to hold where attempts that fail are left out.
+//!
+//! The exchange of an attempt confirms what was loaded before: if it does not find that, the attempt has failed, and nothing comes of
+//! it. Machines that find out by themselves what attempts leave (the Rust library's `retry.rs`) rely on this, as they do if there is
+//! no bound (`speculative.rs`):
+//! - writes of the location are ordered by program order and reads-from, or happen in order anyway. Otherwise a value may have come
+//!   before another one, in coherence order, that was not there yet when the attempt was looked at;
+//! - between the load and the exchange, the thread does nothing but read, and store what nobody else sees before the exchange.
+//!
+//! Where that turns out not to be so, the machine is told.
+
+use crate::event::{Event, EventId, Kind, LocId};
+use crate::explorer::Explorer;
+use crate::models::Model;
+use crate::request::{Request, Role};
+use selvedge_ir::EntityRef;
+use selvedge_machine::{AccessKind, Machine, ThreadId, truncate};
+use smallvec::SmallVec;
+
+impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
+    /// Attempts at a location cannot be left out.
+    fn attempts_count(&mut self, loc: LocId) {
+        if !std::mem::replace(&mut self.habits[loc.index()].irregular, true) {
+            let (addr, _) = self.runner.place(loc);
+            self.runner.machine.speculates_in_vain(addr);
+        }
+    }
+
+    /// Notes that a write is not ordered after the coherence-last one by program order and reads-from.
+    pub(in crate::explorer) fn note_unordered_in_run(&mut self, loc: LocId) {
+        if self.writes_in_order() {
+            return;
+        }
+        self.habits[loc.index()].unordered = true;
+        if self.habits[loc.index()].speculative {
+            self.attempts_count(loc);
+        }
+    }
+
+    /// A thread has come to an access: whether it belongs to an attempt that does what it must not do.
+    pub(super) fn look_at_attempt(&mut self, thread: ThreadId, request: &Request, loc: LocId) {
+        if request.access.speculative.is_some() && !self.habits[loc.index()].speculative {
+            self.habits[loc.index()].speculative = true;
+            if self.habits[loc.index()].unordered {
+                self.attempts_count(loc);
+            }
+        }
+        if request.access.confirms && request.access.until.is_some() && !self.is_regular(thread, request, loc) {
+            self.attempts_count(loc);
+        }
+    }
+
+    /// Whether a thread that has come to an exchange has done nothing that others see since it has loaded what that confirms.
+    fn is_regular(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> bool {
+        let AccessKind::Cas { expected, .. } = request.access.kind else { return false };
+        let graph = &self.frames.top.graph;
+        for &e in graph.thread(thread).iter().rev() {
+            let event = graph.event(e);
+            match event.kind {
+                Kind::Read if event.exclusive => return false,
+                Kind::Read if event.loc == loc => return event.value == truncate(expected, request.access.size),
+                Kind::Read => {}
+                Kind::Write if !event.exclusive && event.role == Role::Memory => {
+                    let is_own = graph.location(event.loc).accesses().all(|x| graph.event(x).thread == thread);
+                    if !is_own || !self.runner.machine.overwrites_own_stores() {
+                        return false;
+                    }
+                    self.habits[event.loc.index()].kept_back = true;
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// An access to a location to which others have stored what they keep back until an exchange: it must come after that.
+    pub(in crate::explorer) fn check_kept_back_in_run(&mut self, e: EventId) {
+        let graph = self.graph();
+        let Event { loc, thread, .. } = *graph.event(e);
+        let others = graph.location(loc).co.iter().copied().filter(|&w| graph.event(w).thread != thread);
+        let exchanges: SmallVec<[EventId; 4]> = others.filter_map(|w| self.kept_back_until(w)).collect();
+        for exchange in exchanges {
+            if !self.graph().porf(exchange, e) {
+                self.attempts_count(self.graph().event(exchange).loc);
+            }
+        }
+    }
+
+    /// The exchange that confirms what was loaded before a store, if the two are parts of one attempt. (If the exchange is not there
+    /// yet, it will be seen then that somebody else has accessed what was stored.)
+    fn kept_back_until(&self, store: EventId) -> Option<EventId> {
+        let graph = self.graph();
+        let event = graph.event(store);
+        let (before, after) = graph.thread(event.thread).split_at(event.index as usize - 1);
+        let exchange = *after.iter().find(|&&e| graph.event(e).confirms)?;
+        let word = graph.event(exchange).loc;
+        let is_of_word = |&&e: &&EventId| graph.event(e).is_read() && graph.event(e).loc == word;
+        let since = after.iter().take_while(|&&e| e != exchange).find(is_of_word);
+        (since.is_none() && before.iter().any(|e| is_of_word(&e))).then_some(exchange)
+    }
+}
