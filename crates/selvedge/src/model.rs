@@ -38,6 +38,9 @@ pub struct Builder {
     /// have been left out. None, so that everything is explored, unless `LOOM_MAX_PREEMPTIONS` is set. `Engine::Trace` has no
     /// use for it ([`Stats::ignored`] says so).
     pub preemption_bound: Option<usize>,
+    /// If there is a bound on preemptions, so many executions are explored without it first, in each pass; if there are no more,
+    /// nothing is left out. `SELVEDGE_BOUND_AFTER`, or 2,500; with 0 the bound holds from the start.
+    pub bound_after: usize,
     /// An execution that fails is written to this file; and one that is found in it, of the same model, is run before all
     /// others. `LOOM_CHECKPOINT_FILE`.
     pub checkpoint_file: Option<PathBuf>,
@@ -120,6 +123,7 @@ impl Builder {
             max_permutations: from_environment("LOOM_MAX_PERMUTATIONS"),
             max_duration: from_environment("LOOM_MAX_DURATION").map(Duration::from_secs),
             preemption_bound: from_environment("LOOM_MAX_PREEMPTIONS"),
+            bound_after: from_environment("SELVEDGE_BOUND_AFTER").unwrap_or(2500),
             checkpoint_file: from_environment("LOOM_CHECKPOINT_FILE"),
             checkpoint_interval: from_environment("LOOM_CHECKPOINT_INTERVAL").unwrap_or(20_000),
             expect_explicit_explore: false,

@@ -247,12 +247,43 @@ fn second(
     Some(())
 }
 
+/// How far a pass goes.
+#[derive(Clone, Copy)]
+struct Scope {
+    /// Executions that take more preemptions are left out, if it is set.
+    preemptions: Option<usize>,
+    /// No more executions are explored.
+    executions: Option<u64>,
+    /// Whether those count that have to be explored again: it is only tried how many there are.
+    is_tried: bool,
+    /// Until when.
+    deadline: Option<Instant>,
+}
+
+/// Explores a pass. If there is a bound on preemptions, it is tried first whether all can be explored without.
 fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut Line) -> Option<Exploration> {
-    let mut limits = Limits {
-        max_events: builder.max_branches,
-        max_executions: builder.max_permutations.map(|n| n as u64),
-        ..Limits::default()
-    };
+    let executions = builder.max_permutations.map(|n| n as u64);
+    let preemptions = builder.preemption_bound.filter(|_| builder.engine == Engine::Graph);
+    if preemptions.is_some() && builder.bound_after > 0 {
+        let most = builder.bound_after as u64;
+        let executions = Some(executions.map_or(most, |limit| limit.min(most)));
+        // Most of the time is for what was asked for.
+        let now = Instant::now();
+        let part = |deadline: Instant| now + deadline.saturating_duration_since(now) / 4;
+        let left_out = runtime::shared(|shared| shared.left_out);
+        let scope = Scope { preemptions: None, executions, is_tried: true, deadline: deadline.map(part) };
+        let all = explore_within(builder, body, scope, line)?;
+        let has_ended = all.interruption.is_none() && all.unsupported.is_none() && !is_without_end(&all);
+        if has_ended || !all.violations.is_empty() {
+            return Some(all);
+        }
+        runtime::shared(|shared| shared.left_out = left_out);
+    }
+    explore_within(builder, body, Scope { preemptions, executions, is_tried: false, deadline }, line)
+}
+
+fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line) -> Option<Exploration> {
+    let mut limits = Limits { max_events: builder.max_branches, ..Limits::default() };
     runtime::shared(|shared| {
         // What was found out in another pass need not hold in this one.
         shared.awaits.clear();
@@ -268,7 +299,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         shared.blocks.freed_early = (!shared.retries.is_empty()).then(FxHashSet::default);
         shared.retries.on = builder.engine == Engine::Graph && !builder.attempts_one_by_one;
         shared.retries.spurious = builder.spurious;
-        shared.bounded = builder.engine == Engine::Graph && builder.preemption_bound.is_some();
+        shared.bounded = scope.preemptions.is_some();
         shared.beginnings.clear();
     });
     let (mut starts, mut in_vain, mut was_empty) = (0, 0, false);
@@ -279,7 +310,8 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
         }
         // What is known of loops says what cannot fail for no reason.
         runtime::shared(|shared| shared.left_out.spurious = false);
-        limits.time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        limits.time = scope.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        limits.max_executions = scope.executions;
         runtime::shared(Shared::start);
         let machine = RustMachine::new(Arc::clone(body));
         let mut result = match builder.engine {
@@ -291,7 +323,7 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
             Engine::Graph => {
                 let (model, limits) = (builder.memory_model, limits.clone());
                 let reductions = selvedge_graph::Reductions::ALL;
-                let preemptions = builder.preemption_bound.map(|bound| u32::try_from(bound).unwrap_or(u32::MAX));
+                let preemptions = scope.preemptions.map(|bound| u32::try_from(bound).unwrap_or(u32::MAX));
                 let options = selvedge_graph::Options { model, reductions, preemptions, limits };
                 let mut storage = runtime::shared(|shared| std::mem::take(&mut shared.storage));
                 let result = selvedge_graph::explore_in(machine, &options, line, None, &mut storage);
@@ -324,6 +356,9 @@ fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut
             return None;
         }
         in_vain += result.complete + result.blocked;
+        if scope.is_tried && scope.executions.is_some_and(|most| in_vain >= most) {
+            return Some(Exploration { interruption: Some(Interruption::MaxExecutions), ..result });
+        }
     }
 }
 

@@ -19,7 +19,7 @@ const LARGE: usize = 50;
 fn explore(name: &str, bound: Option<usize>, memory_model: MemoryModel) -> Stats {
     let (_, body) = programs::all().into_iter().find(|(other, _)| other == name).expect("it is one of them");
     let mut builder = Builder::new();
-    (builder.preemption_bound, builder.memory_model) = (bound, memory_model);
+    (builder.preemption_bound, builder.bound_after, builder.memory_model) = (bound, 0, memory_model);
     builder.explore(body)
 }
 

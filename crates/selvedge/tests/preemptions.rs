@@ -3,7 +3,7 @@
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use selvedge::sync::{Arc, Mutex, RwLock};
+use selvedge::sync::{Arc, Mutex, RwLock, mpsc};
 use selvedge::{hint, thread};
 
 /// Three threads do something several times.
@@ -20,7 +20,7 @@ fn three(count: usize, what: fn(&AtomicUsize, &Mutex<usize>)) -> impl Fn() + Sen
 
 fn bounded(bound: Option<usize>, model: impl Fn() + Send + Sync + 'static) -> Stats {
     let mut builder = Builder::new();
-    builder.preemption_bound = bound;
+    (builder.preemption_bound, builder.bound_after) = (bound, 0);
     let stats = builder.explore(model);
     assert_eq!((&stats.failure, &stats.ignored), (&None, &vec![]));
     let left_out: Vec<String> = bound.map(|n| format!("more than {n} preemptions")).into_iter().collect();
@@ -108,7 +108,7 @@ fn loops_that_wait_with_several_operations_are_explored_to_their_end() {
     for is_turn in looks {
         for (bound, model) in [(0, MemoryModel::Rc11), (0, MemoryModel::Sc), (1, MemoryModel::Rc11)] {
             let mut builder = Builder::new();
-            (builder.preemption_bound, builder.memory_model) = (Some(bound), model);
+            (builder.preemption_bound, builder.bound_after, builder.memory_model) = (Some(bound), 0, model);
             let stats = builder.explore(move || {
                 let shared: Arc<Words> = Arc::default();
                 let play = move |shared: &Words, first: usize| {
@@ -142,7 +142,7 @@ fn careless(count: &AtomicUsize) {
 fn what_takes_one_preemption_is_found_with_one() {
     for model in [MemoryModel::Rc11, MemoryModel::Sc] {
         let mut builder = Builder::new();
-        (builder.preemption_bound, builder.memory_model) = (Some(1), model);
+        (builder.preemption_bound, builder.bound_after, builder.memory_model) = (Some(1), 0, model);
         let stats = builder.explore(|| {
             let count = Arc::new(AtomicUsize::new(0));
             let other = Arc::clone(&count);
@@ -168,7 +168,7 @@ fn most_without_reason(bound: Option<usize>) -> (usize, Stats) {
     let most = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let seen = std::sync::Arc::clone(&most);
     let mut builder = Builder::new();
-    builder.preemption_bound = bound;
+    (builder.preemption_bound, builder.bound_after) = (bound, 0);
     let stats = builder.explore(move || {
         let handles =
             [0; 3].map(|_| thread::spawn(|| AtomicUsize::new(0).compare_exchange_weak(0, 1, AcqRel, Relaxed).is_err()));
@@ -243,7 +243,7 @@ fn attempts_are_explored_if_it_is_not_known_what_came_first() {
     for values in [[1, 2], [2, 1]] {
         for bound in [Some(0), Some(1), Some(20), None] {
             let mut builder = Builder::new();
-            builder.preemption_bound = bound;
+            (builder.preemption_bound, builder.bound_after) = (bound, 0);
             let stats = builder.explore(move || {
                 let word: Arc<AtomicUsize> = Arc::default();
                 let stores = values.map(|value| {
@@ -275,7 +275,7 @@ fn attempts_are_explored_if_it_is_not_known_what_came_first() {
 fn attempts_are_explored_if_others_see_what_they_store() {
     for bound in [Some(1), Some(20), None] {
         let mut builder = Builder::new();
-        builder.preemption_bound = bound;
+        (builder.preemption_bound, builder.bound_after) = (bound, 0);
         let stats = builder.explore(move || {
             // Who allocates it owns it, as far as can be told.
             let shared: Arc<[AtomicUsize; 2]> = Arc::default();
@@ -298,4 +298,75 @@ fn attempts_are_explored_if_others_see_what_they_store() {
         let failure = stats.failure.unwrap_or_default();
         assert!(failure.contains("an attempt was seen"), "{bound:?}: {failure:?}");
     }
+}
+
+/// If there are few executions, all are explored.
+#[test]
+fn a_bound_is_not_used_where_it_is_not_needed() {
+    let explore = |after: usize, limit: Option<usize>| {
+        let mut builder = Builder::new();
+        (builder.preemption_bound, builder.bound_after, builder.max_permutations) = (Some(1), after, limit);
+        builder.explore(three(3, |count, _| {
+            count.fetch_add(1, AcqRel);
+        }))
+    };
+    let all = explore(1681, None);
+    assert_eq!((all.failure, all.complete, all.not_covered), (None, 1680, vec![]));
+    let bounded = explore(0, None);
+    // It is not known before there is one more that there are so many.
+    for some in [explore(1000, None), explore(1680, None), explore(5000, Some(1000))] {
+        assert_eq!((some.failure, some.complete, &some.not_covered), (None, bounded.complete, &bounded.not_covered));
+        assert!(some.complete < 1680 && some.not_covered.len() == 1, "{:?}", some.not_covered);
+    }
+}
+
+/// So what takes more preemptions than the bound allows is found there.
+#[test]
+fn what_is_found_before_a_bound_is_used_is_told() {
+    let explore = |after: usize| {
+        let mut builder = Builder::new();
+        (builder.preemption_bound, builder.bound_after) = (Some(0), after);
+        builder.explore(|| {
+            let count: Arc<AtomicUsize> = Arc::default();
+            let other = Arc::clone(&count);
+            let handle = thread::spawn(move || {
+                count.fetch_add(1, AcqRel);
+                count.fetch_add(1, AcqRel)
+            });
+            let mine = other.fetch_add(1, AcqRel);
+            handle.join().unwrap();
+            assert_ne!(mine, 1, "the other thread was preempted");
+        })
+    };
+    assert_eq!(explore(0).failure, None);
+    let failure = explore(10).failure.unwrap_or_default();
+    assert!(failure.contains("the other thread was preempted"), "{failure}");
+}
+
+/// What was left out when it was tried to do without a bound was not left out in the end.
+#[test]
+fn what_was_tried_without_a_bound_leaves_no_trace() {
+    let explore = |bound: Option<usize>, after: usize| {
+        let mut builder = Builder::new();
+        (builder.preemption_bound, builder.bound_after) = (bound, after);
+        builder.explore(|| {
+            let count: Arc<AtomicUsize> = Arc::default();
+            let other = Arc::clone(&count);
+            let handle = thread::spawn(move || {
+                other.fetch_add(1, AcqRel);
+                other.fetch_add(1, AcqRel);
+            });
+            // It is said that it is not known whether somebody waits for it.
+            let (sender, _receiver) = mpsc::sync_channel(0);
+            if count.fetch_add(1, AcqRel) == 1 {
+                let _ = sender.try_send(());
+            }
+            handle.join().unwrap();
+        })
+    };
+    let all = explore(None, 0);
+    assert_eq!((all.complete, all.not_covered.len()), (3, 1), "{:?}", all.not_covered);
+    let (bounded, tried) = (explore(Some(0), 0), explore(Some(0), 3));
+    assert_eq!((bounded.complete, bounded.not_covered.len()), (1, 1), "{:?}", bounded.not_covered);
+    assert_eq!((tried.complete, tried.not_covered), (bounded.complete, bounded.not_covered));
 }

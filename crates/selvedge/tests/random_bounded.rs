@@ -269,7 +269,7 @@ fn explore(program: &Arc<Vec<Vec<Op>>>, how: How) -> (Stats, Outcomes) {
     let (program, noted) = (Arc::clone(program), Arc::clone(&outcomes));
     let mut builder = Builder::new();
     (builder.preemption_bound, builder.memory_model, builder.spurious) = (how.bound, how.memory_model, false);
-    builder.attempts_one_by_one = how.one_by_one;
+    (builder.bound_after, builder.attempts_one_by_one) = (0, how.one_by_one);
     builder.max_permutations = how.one_by_one.then_some(5 * MOST as usize);
     let stats = builder.explore(move || {
         let shared: Arc<Shared> = Arc::default();
