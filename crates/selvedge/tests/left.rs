@@ -131,3 +131,108 @@ fn an_attempt_that_fails_is_followed_by_another_loop() {
         assert!(!second.join().unwrap() || seen == 0, "it has failed");
     });
 }
+
+/// A word that is exchanged until another one says that it is closed.
+#[derive(Default)]
+struct Closable {
+    word: AtomicUsize,
+    closed: AtomicUsize,
+}
+
+impl Closable {
+    fn is_closed(&self) -> bool {
+        self.closed.load(Acquire) != 0
+    }
+
+    fn close(&self) {
+        let _ = self.word.compare_exchange(0, 1, AcqRel, Relaxed);
+        self.closed.store(1, Release);
+    }
+
+    /// If no exchange was made, a number for what was loaded last.
+    fn push(&self) -> Result<usize, usize> {
+        let mut tried = 0;
+        while !self.is_closed() {
+            let old = self.word.load(Relaxed);
+            tried = old + 1;
+            if self.word.compare_exchange(old, old + 2, AcqRel, Relaxed).is_ok() {
+                return Ok(old);
+            }
+        }
+        Err(tried)
+    }
+}
+
+/// Where attempts begin, a thread comes by once more after the loop.
+#[test]
+fn an_attempt_that_fails_where_a_thread_comes_by_twice() {
+    is_found("it has tried before", || {
+        let shared: Arc<Closable> = Arc::default();
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || match other.push() {
+            Ok(_) => (0, false),
+            Err(tried) => (tried, other.is_closed()),
+        });
+        shared.close();
+        assert_eq!(handle.join().unwrap().0, 0, "it has tried before");
+    });
+}
+
+/// The same in a loop around it: no attempt is made at the second word.
+#[test]
+fn an_attempt_that_fails_in_a_loop_in_a_loop() {
+    is_found("it has tried before", || {
+        let shared: Arc<([AtomicUsize; 2], AtomicUsize)> = Arc::default();
+        let [first, second] = [0, 1].map(|_| Arc::clone(&shared));
+        let handle = thread::spawn(move || {
+            let (words, closed) = &*first;
+            let mut last = 9;
+            for word in words {
+                loop {
+                    if closed.load(Acquire) != 0 {
+                        break;
+                    }
+                    let old = word.load(Relaxed);
+                    last = old;
+                    if word.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok() {
+                        return vec![last, 1];
+                    }
+                }
+            }
+            vec![last]
+        });
+        let other = thread::spawn(move || {
+            second.0[0].fetch_add(5, AcqRel);
+            second.1.store(1, Release);
+        });
+        assert_ne!(handle.join().unwrap(), vec![0], "it has tried before");
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn an_attempt_that_fails_before_an_update() {
+    is_found("it has tried before", || {
+        let shared: Arc<(Closable, AtomicUsize)> = Arc::default();
+        let [first, second] = [0, 1].map(|_| Arc::clone(&shared));
+        let handle = thread::spawn(move || {
+            let (Closable { word, closed }, updated) = &*first;
+            let mut last = 9;
+            loop {
+                if closed.load(Acquire) != 0 {
+                    break;
+                }
+                let old = word.load(Relaxed);
+                last = old;
+                if word.compare_exchange(old, old + 2, AcqRel, Relaxed).is_ok() {
+                    break;
+                }
+            }
+            (last, updated.fetch_update(AcqRel, Relaxed, |n| Some(n + 1)))
+        });
+        let closes = thread::spawn(move || second.0.close());
+        let (last, _) = handle.join().unwrap();
+        closes.join().unwrap();
+        assert_ne!((last, shared.0.word.load(Relaxed)), (0, 1), "it has tried before");
+    });
+}

@@ -555,6 +555,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             self.value_has_changed(e, request);
             return self.has_read(e, request);
         }
+        // The attempt has failed. Who passed something by before that might have made room for somebody who is not met here any more.
+        if !is_found && request.access.confirms && !self.schedules().passed.is_empty() {
+            self.note_bound(self.bound());
+        }
         let begin = self.schedules().runs.last().map_or(0, |run| run.begin);
         // If it may read something older, it was planned that it waits instead.
         if is_found || duty > 0 || e.index() == begin as usize || !may_wait(request) {

@@ -288,6 +288,16 @@ fn what_was_there_with_more_preemptions_is_explored_again() {
     assert_right(&parsed(text));
 }
 
+/// With two preemptions, t2 fails before t1 comes to what t2 would have made room for, with a third one.
+#[test]
+fn what_is_left_out_before_an_attempt_fails_is_said() {
+    let text = "var v0 4 = 0\nvar v1 4 = 0\nvar v2 4 = 0\nthread t0\n  spawn t1\n  spawn t2\n\
+        thread t1\n  r0 = rmw.rel add v1:4 1\n  r0 = load.rlx v1:4 spec_next\n  cas.sc.rlx v1:4 r0 -> 0 confirm until eq r0\n\
+        thread t2\n  r0 = load.rlx v1:4 spec\n  r2 = load.sc v1:4\n  cas.rlx.sc v1:4 r0 -> 21 confirm until eq r0\n\
+        \x20 r0 = load.sc v0:4 spec\n  cas.acqrel.rlx v0:4 r0 -> 22 confirm until eq r0\n";
+    assert_right(&parsed(text));
+}
+
 #[test]
 fn random_talks_are_explored() {
     let first = number("SEED", 0);

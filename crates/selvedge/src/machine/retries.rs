@@ -155,7 +155,10 @@ impl RustMachine {
             return if self.foresees(thread) { self.starts_again(thread) } else { Ok(()) };
         }
         let State { op, at: Some(at), .. } = self.states[thread.index()] else { return Ok(()) };
-        let Some(exchange) = runtime::shared(|shared| shared.retries.exchange(at)) else { return Ok(()) };
+        let Some(exchange) = runtime::shared(|shared| shared.retries.exchange(at)) else {
+            // It is that of an update: with it, other loops are left.
+            return self.look_at_passing(thread, made);
+        };
         match self.attempt_of(thread, (at, exchange), Some((op, at)), false) {
             Some(attempt) => self.look_at_attempts(&attempt)?,
             None => return self.gives_up(thread, at),

@@ -7,8 +7,8 @@
 //!
 //! **Passing by.** A thread may also leave where a new attempt would begin before its load (`loop { if closed.load(..) { break }
 //! .. }`), or come from there to the exchange of another loop. What an attempt that has failed has left may then be seen, though
-//! every attempt that is made overwrites it on its way to the exchange. So when a thread has come by the place where attempts
-//! begin, and then comes to something that others may notice, or to its end, attempts that could have failed before are
+//! every attempt that is made overwrites it on its way to the exchange. So when a thread has come by a place where attempts
+//! begin (once or several times), and then comes to something that others may notice, or to its end, attempts that could have failed before are
 //! tried out in the same way.
 //!
 //! **Writing.** An attempt that fails may load a word that the one which was made does not load: which words these are depends
@@ -59,9 +59,10 @@ impl RustMachine {
         let confirmed = at.filter(|_| is_ready && matches!(op, Op::Access(access) if access.confirms));
         let stands = self.stands_at(thread).and(at.map(|at| (op, at)));
         for (at, exchange) in runtime::shared(|shared| shared.retries.live()) {
-            if confirmed != Some(at)
-                && let Some(start) = self.passes_by(thread, exchange, confirmed.is_some())
-            {
+            if confirmed == Some(at) {
+                continue;
+            }
+            for start in self.passes_by(thread, exchange, confirmed.is_some()) {
                 let steps = self.steps[start..self.made].iter().filter(|step| step.thread == thread).copied().collect();
                 let made = self.made;
                 self.look_at_attempts(&Attempt { thread, exchange, at, stands, leaves: true, start, made, steps })?;
@@ -70,19 +71,14 @@ impl RustMachine {
         Ok(())
     }
 
-    /// The step with which a thread could have begun an attempt that it has not made. If it has come to the load, that is
+    /// The steps with which a thread could have begun an attempt that it has not made: it may come by the same place several times, as
+    /// when a function looks there that is called in a loop and after it. If it has come to the load, what could have failed before that is
     /// looked at there (`look_at_leaving`), unless the exchange of another loop has confirmed it.
-    fn passes_by(&self, thread: ThreadId, exchange: Exchange, confirmed: bool) -> Option<usize> {
+    fn passes_by(&self, thread: ThreadId, exchange: Exchange, confirmed: bool) -> Vec<usize> {
         let own = self.steps[..self.made].iter().enumerate().rev().filter(|(_, step)| step.thread == thread);
-        for (n, step) in own.take_while(|(_, step)| self.leaves_no_trace(thread, &step.op)) {
-            if step.at == Some(exchange.load) && !confirmed {
-                return None;
-            }
-            if step.at == Some(exchange.first()) {
-                return Some(n);
-            }
-        }
-        None
+        let unseen = own.take_while(|(_, step)| self.leaves_no_trace(thread, &step.op));
+        let since_load = unseen.take_while(|(_, step)| confirmed || step.at != Some(exchange.load));
+        since_load.filter(|(_, step)| step.at == Some(exchange.first())).map(|(n, _)| n).collect()
     }
 
     /// Somebody has made a step: if it has written what an attempt that has failed could have loaded, such attempts are looked
