@@ -139,8 +139,8 @@ impl Random {
             (Kind::Waits, 0) if self.coin() => Op::AwaitNoting { word: lock, noted: self.below(3) },
             (Kind::Waits, 0) => Op::Await { word: lock },
             (Kind::Waits, 1) => Op::AwaitEither { first: lock },
-            (Kind::Waits, 2) if self.coin() => Op::AwaitRaised { lock: 0 },
-            (Kind::Waits, 2) => Op::Raise { lock: 0 },
+            (Kind::Waits, 2) => Op::AwaitRaised { lock: 0 },
+            (Kind::Waits, _) if self.coin() => Op::Raise { lock: 0 },
             (Kind::Waits, _) => Op::Spinlock { inner: self.inner() },
             (Kind::Attempts, 0) => Op::Locked { lock, inner: self.inner() },
             (Kind::Attempts, 1) => Op::Retry { word: lock, noted: self.noted() },
@@ -371,4 +371,15 @@ fn loops_that_wait() {
 #[test]
 fn attempts() {
     compare_all(Kind::Attempts);
+}
+
+/// To have come to where a loop that waits begins is not to have been there after a read.
+#[test]
+fn loops_that_wait_for_a_lock() {
+    let load = Op::Load { word: 0, acquire: true };
+    let first = vec![Op::Spinlock { inner: vec![load] }, Op::Raise { lock: 0 }, Op::AwaitRaised { lock: 0 }];
+    let second = vec![Op::AwaitRaised { lock: 0 }, Op::Exchange { word: 1, old: 1, new: 1 }];
+    for memory_model in [MemoryModel::Rc11, MemoryModel::Sc] {
+        assert!(compare(&Arc::new(vec![first.clone(), second.clone()]), memory_model, "locks in loops"));
+    }
 }
