@@ -357,7 +357,8 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
         }
         in_vain += result.complete + result.blocked;
         if scope.is_tried && scope.executions.is_some_and(|most| in_vain >= most) {
-            return Some(Exploration { interruption: Some(Interruption::MaxExecutions), ..result });
+            // What was found does not count either.
+            return Some(Exploration { interruption: Some(Interruption::MaxExecutions), ..Exploration::default() });
         }
     }
 }

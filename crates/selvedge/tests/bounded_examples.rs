@@ -17,9 +17,14 @@ use selvedge::model::{Builder, MemoryModel, Stats};
 const LARGE: usize = 50;
 
 fn explore(name: &str, bound: Option<usize>, memory_model: MemoryModel) -> Stats {
+    explore_after(name, 0, bound, memory_model)
+}
+
+/// So many executions are explored without the bound first.
+fn explore_after(name: &str, after: usize, bound: Option<usize>, memory_model: MemoryModel) -> Stats {
     let (_, body) = programs::all().into_iter().find(|(other, _)| other == name).expect("it is one of them");
     let mut builder = Builder::new();
-    (builder.preemption_bound, builder.bound_after, builder.memory_model) = (bound, 0, memory_model);
+    (builder.preemption_bound, builder.bound_after, builder.memory_model) = (bound, after, memory_model);
     builder.explore(body)
 }
 
@@ -64,4 +69,21 @@ fn with_a_large_bound_everything_is_found() {
 #[test]
 fn the_same_in_order() {
     compare(MemoryModel::Sc);
+}
+
+/// What is given up in the middle, be it to start again with what was learned, leaves nothing behind.
+#[test]
+fn what_is_tried_without_a_bound_makes_no_difference() {
+    for (name, _) in programs::all().into_iter().filter(|(name, _)| name != "3 threads, 6 accesses each") {
+        let bounded = explore(&name, Some(1), MemoryModel::Rc11);
+        let all = explore(&name, Some(LARGE), MemoryModel::Rc11);
+        for after in [1, 2, 3, 5] {
+            let tried = explore_after(&name, after, Some(1), MemoryModel::Rc11);
+            let is_one_of_them = [&bounded, &all].iter().any(|stats| failure(stats) == failure(&tried));
+            assert!(is_one_of_them, "{name}, {after}: {:?}", tried.failure);
+            if !tried.not_covered.is_empty() && tried.failure.is_none() {
+                assert_eq!((tried.complete, &tried.not_covered), (bounded.complete, &bounded.not_covered), "{name}");
+            }
+        }
+    }
 }

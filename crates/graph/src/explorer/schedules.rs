@@ -8,9 +8,10 @@
 //!
 //! TruSt comes to a graph through others, which may take any number of preemptions more: what revisits delete later. (Marmanis,
 //! Kokologiannakis and Vafeiadis, Reconciling preemption bounding with DPOR, TACAS 2023, allow for a number of them, for programs that do
-//! not wait.) With a bound, most of what it visited would be such graphs. Here nothing is ever revisited, and none of this is in a paper. Threads run one after the other as in an interleaving,
-//! each until it must make room or is made to, and a graph grows with what they do: whatever may be read is read, and wherever a write
-//! may be placed it is. How many preemptions that has taken is known all the time.
+//! not wait.) With a bound, most of what it visited would be such graphs. Here nothing is ever revisited, and none of this is in a
+//! paper. Threads run one after the other as in an interleaving, each until it must make room or is made to, and a graph grows with
+//! what they do: whatever may be read is read, and wherever a write may be placed it is. How many preemptions that has taken is known
+//! all the time.
 //!
 //! # Where threads make room
 //!
@@ -56,8 +57,8 @@
 //! former was explored, and not the other way round.
 //!
 //! An attempt fails whose exchange does not find what was loaded before and nothing comes of it: another schedule does not make it, and
-//! takes no more preemptions (`schedules/attempts.rs`). Other attempts are explored like all else. Speculative reads (`speculative.rs`) and composite awaits
-//! (`composite.rs`) are about revisits.
+//! takes no more preemptions (`schedules/attempts.rs`). Other attempts are explored like all else. Speculative reads
+//! (`speculative.rs`) and composite awaits (`composite.rs`) are about revisits.
 
 use super::granules::Located;
 use super::{Explorer, Go, Todo};
