@@ -38,7 +38,7 @@ use crate::shared::{Numbered, Shared};
 use crate::spin::{Cycle, Iteration, ROUNDS, Spin, Waits};
 use crate::update::Updates;
 use awaits::Ahead;
-use churn::Churn;
+use churn::{CameRound, Churn};
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
@@ -160,6 +160,8 @@ pub(crate) struct RustMachine {
     tried: FxHashMap<(u64, ThreadId, Outcome), Option<Op>>,
     /// What threads were found to do that may spin, by what they have been told before.
     looks: FxHashMap<(u64, ThreadId, Outcome), bool>,
+    /// Whether threads that allocate while they wait have made a cycle.
+    came_round: CameRound,
     /// The same where looks may come back in another state (`machine/returns.rs`).
     returns: returns::Returns,
     /// What the thread can come to whose situation was asked for last.
@@ -227,6 +229,7 @@ impl RustMachine {
             marks,
             tried: FxHashMap::default(),
             looks: FxHashMap::default(),
+            came_round: CameRound::default(),
             returns: returns::Returns::default(),
             reached: RefCell::default(),
             ahead: None,
@@ -354,6 +357,8 @@ impl RustMachine {
         let Round { mut is_step, is_repeated, mut watches } = round;
         // What was seen to change nothing changes nothing when it is repeated.
         let (stays, mut stayed) = (is_repeated && stays(), true);
+        let is_asked = runtime::shared_untidily(|shared| shared.waits.allocate && shared.script.end == 0);
+        let told = if is_asked { self.told(thread) } else { 0 };
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         // What it had met, and asked, when it last came round without an operation.
@@ -407,6 +412,12 @@ impl RustMachine {
             let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
             let by_others = |lock| runtime::shared(|shared| shared.is_tried_by_others(lock, thread));
             let cycle = slot.spin.comes_back(state, by_others, add).or(is_cut_off.then_some(Cycle::Endless));
+            // Whether a thread's own blocks are its own is seen in what others have left over, too: not always the same.
+            let before = if allocate { self.came_round.before(&self.states, thread, told, rounds) } else { None };
+            let cycle = before.unwrap_or(cycle);
+            if allocate {
+                self.came_round.note(thread, told, rounds, cycle);
+            }
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
                 if runtime::shared(|shared| shared.restart) {

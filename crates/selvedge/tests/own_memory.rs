@@ -222,3 +222,37 @@ fn a_wait_for_ever_that_allocates_is_a_livelock() {
     });
     assert!(stats.failure.is_some_and(|failure| failure.contains("livelock")));
 }
+
+/// On stacks are words that are no pointers, and are the same as one in some runs.
+#[test]
+fn what_seems_to_point_to_memory_may_change_from_run_to_run() {
+    use std::sync::atomic::{AtomicUsize as Word, Ordering::Relaxed};
+    static ADDRESSES: [Word; 64] = [const { Word::new(0) }; 64];
+    static MADE: Word = Word::new(0);
+    static RUNS: Word = Word::new(0);
+    for period in 2..6 {
+        RUNS.store(0, Relaxed);
+        let stats = explore(move || {
+            let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            let other = Arc::clone(&words);
+            let handle = thread::spawn(move || {
+                let seems = RUNS.fetch_add(1, Relaxed) % period == 0;
+                let mut left = ADDRESSES.each_ref().map(|address| if seems { address.load(Relaxed) } else { 0 });
+                other[1].store(1, Release);
+                other[1].store(2, Release);
+                other[0].store(1, Release);
+                std::hint::black_box(&mut left);
+            });
+            let mut last: Option<Box<usize>> = None;
+            while words[0].load(Acquire) == 0 {
+                let seen = Box::new(words[1].load(Acquire));
+                ADDRESSES[MADE.fetch_add(1, Relaxed) % 64].store(std::ptr::from_ref(&*seen).addr(), Relaxed);
+                drop(last.replace(seen));
+                thread::yield_now();
+            }
+            handle.join().unwrap();
+        });
+        assert_eq!(stats.failure, None, "every {period} runs");
+        assert!(stats.not_covered.is_empty(), "{:?}", stats.not_covered);
+    }
+}

@@ -20,16 +20,22 @@
 //!
 //! Blocks are named in the order in which one comes to them from the stack. What the thread has changed in the cycle and no
 //! longer comes to (a thread-local variable, for instance) is part of the state as well.
+//!
+//! Whether a word points to a block is a guess: it may be a number, or what is left over in a frame, or the address of what would
+//! be behind the end of another block. So a block that is a thread's own may be taken for one that others know, in some runs and
+//! not in others, in which it is elsewhere. To go on for that reason is never wrong. But the engine must be told the same
+//! whenever the thread has been told the same, so what was found the first time holds ([`CameRound`]).
 
-use super::Slot;
 use super::surroundings::Surroundings;
+use super::{Slot, State, TRIED};
 use crate::blocks::Blocks;
 use crate::restored::Changes;
 use crate::runtime;
-use crate::spin::Waits;
+use crate::spin::{Cycle, Waits};
 use crate::virtual_address::{ADDRESS, may_be_pointer};
 use rustc_hash::{FxHashMap, FxHashSet};
-use selvedge_machine::ThreadId;
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Status, ThreadId};
 
 /// What a thread that waits has allocated, as numbers of blocks.
 #[derive(Default)]
@@ -85,6 +91,9 @@ impl Churn {
         let had: Vec<usize> = self.changed.intersection(&self.own).copied().collect();
         let outside = before.stacks();
         runtime::shared(|shared| {
+            if shared.must_clear(before.deepest()) {
+                return false;
+            }
             let words = outside.iter().copied().chain(shared.copies.words()).chain(shared.virtuals.handed_over());
             let theirs = theirs(&shared.blocks, (thread, stack, &self.changed), words);
             self.own.retain(|&n| theirs.get(n) == Some(&false));
@@ -123,6 +132,38 @@ impl Churn {
             }
             state
         })
+    }
+}
+
+/// What was found when threads came to the end of an iteration, by what they had been told, and how often they had come there
+/// since.
+#[derive(Default)]
+pub(super) struct CameRound(FxHashMap<(u64, ThreadId, u32), Option<Cycle>>);
+
+impl CameRound {
+    /// What was found before, if the thread was there: the cycle that it has made, or that it has made none.
+    pub fn before(&self, states: &[State], thread: ThreadId, told: u64, rounds: u32) -> Option<Option<Cycle>> {
+        runtime::shared_untidily(|shared| {
+            let (script, state) = (&shared.script, states.get(thread.index()));
+            if script.end == 0 {
+                return self.0.get(&(told, thread, rounds)).copied();
+            }
+            // A run is repeated. If the thread does not go on in it, nobody asks why.
+            let goes_on = script.steps[script.next..script.end].iter().any(|step| step.thread == thread)
+                || state.is_some_and(|state| matches!(state.status, Status::Ready | Status::Finished));
+            goes_on.then_some(None)
+        })
+    }
+
+    /// Notes what was found.
+    pub fn note(&mut self, thread: ThreadId, told: u64, rounds: u32, cycle: Option<Cycle>) {
+        if runtime::shared_untidily(|shared| shared.script.end > 0) {
+            return;
+        }
+        if self.0.len() == TRIED {
+            self.0.clear();
+        }
+        self.0.insert((told, thread, rounds), cycle);
     }
 }
 

@@ -99,6 +99,12 @@ impl Surroundings {
         })
     }
 
+    /// How many bytes the largest of these stacks has.
+    pub fn deepest(&self) -> usize {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| size_of::<u64>() * (end - start)).max().unwrap_or(0)
+    }
+
     /// The stacks of the others.
     pub fn stacks(&self) -> &[u64] {
         &self.stacks
