@@ -419,7 +419,10 @@ impl RustMachine {
                 self.came_round.note(thread, told, rounds, cycle);
             }
             if let Some(cycle) = cycle {
-                slot.cycle = runtime::shared(|shared| shared.comes_round(cycle));
+                slot.cycle = runtime::shared(|shared| {
+                    shared.unmarked.found_cycle(here);
+                    shared.comes_round(cycle)
+                });
                 if runtime::shared(|shared| shared.restart) {
                     came = Came::To(Yielded::Stop(runtime::starts_again()));
                 }

@@ -38,8 +38,9 @@ pub struct Builder {
     /// have been left out. None, so that everything is explored, unless `LOOM_MAX_PREEMPTIONS` is set. `Engine::Trace` has no
     /// use for it ([`Stats::ignored`] says so).
     pub preemption_bound: Option<usize>,
-    /// If there is a bound on preemptions, so many executions are explored without it first, in each pass; if there are no more,
-    /// nothing is left out. `SELVEDGE_BOUND_AFTER`, or 2,500; with 0 the bound holds from the start.
+    /// If there is a bound on preemptions, so many executions are explored without it first, in each pass, and up to twenty times as
+    /// many if random walks say that there are not many more; if that is all, nothing is left out. `SELVEDGE_BOUND_AFTER`, or
+    /// 2,500; with 0 the bound holds from the start.
     pub bound_after: usize,
     /// An execution that fails is written to this file; and one that is found in it, of the same model, is run before all
     /// others. `LOOM_CHECKPOINT_FILE`.

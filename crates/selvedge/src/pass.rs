@@ -8,6 +8,7 @@
 //! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
 mod choices;
+mod without_bound;
 
 use crate::machine::determinism::not_deterministic;
 use crate::machine::{self, Body, RustMachine};
@@ -28,6 +29,7 @@ use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{BoundKind, Op, SourceSpan, Status, Stop, ViolationKind};
 use std::sync::Arc;
 use std::time::Instant;
+use without_bound::explore;
 
 /// After so many starts loops are not learned any more.
 const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
@@ -258,28 +260,6 @@ struct Scope {
     is_tried: bool,
     /// Until when.
     deadline: Option<Instant>,
-}
-
-/// Explores a pass. If there is a bound on preemptions, it is tried first whether all can be explored without.
-fn explore(builder: &Builder, body: &Body, deadline: Option<Instant>, line: &mut Line) -> Option<Exploration> {
-    let executions = builder.max_permutations.map(|n| n as u64);
-    let preemptions = builder.preemption_bound.filter(|_| builder.engine == Engine::Graph);
-    if preemptions.is_some() && builder.bound_after > 0 {
-        let most = builder.bound_after as u64;
-        let executions = Some(executions.map_or(most, |limit| limit.min(most)));
-        // Most of the time is for what was asked for.
-        let now = Instant::now();
-        let part = |deadline: Instant| now + deadline.saturating_duration_since(now) / 4;
-        let left_out = runtime::shared(|shared| shared.left_out);
-        let scope = Scope { preemptions: None, executions, is_tried: true, deadline: deadline.map(part) };
-        let all = explore_within(builder, body, scope, line)?;
-        let has_ended = all.interruption.is_none() && all.unsupported.is_none() && !is_without_end(&all);
-        if has_ended || !all.violations.is_empty() {
-            return Some(all);
-        }
-        runtime::shared(|shared| shared.left_out = left_out);
-    }
-    explore_within(builder, body, Scope { preemptions, executions, is_tried: false, deadline }, line)
 }
 
 fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line) -> Option<Exploration> {

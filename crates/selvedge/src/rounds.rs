@@ -9,6 +9,10 @@
 //! before, having changed nothing, is a pure cycle wherever it yields (`spin.rs`), and what is a pure cycle is found out by
 //! looking at its whole state. So it does no harm to mark a place in vain; it takes time only.
 //!
+//! But it takes much: from there on all memory around the thread is looked at whenever it has made a step. And who takes the same
+//! lock many times is not always in a loop that waits. So if a thread comes as often to a place that is marked, and nobody has
+//! made a cycle there so far, the mark is taken away, and all starts again; until somebody comes there eight times as often.
+//!
 //! A thread may also write in each iteration, and leave things as they are: it stores the same, sets a flag and resets it, unparks
 //! itself and parks, or wakes its own task. If it has done exactly the same many times, and found the same, it is likely to go on
 //! like that, and the place where it looks is marked as well.
@@ -20,8 +24,8 @@
 use crate::machine::awaits::is_look;
 use crate::runtime::{self, At};
 use crate::script::Step;
-use crate::spin::is_quiet;
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::spin::{Waits, is_quiet};
+use rustc_hash::FxHashMap;
 use selvedge_ir::RmwOp;
 use selvedge_machine::{Access, AccessKind, Addr, Op, Outcome, Purpose, ThreadId};
 use std::panic::Location;
@@ -36,10 +40,21 @@ const EVERY: usize = 32;
 /// The places at which threads have come to the same operation again and again.
 #[derive(Default)]
 pub(crate) struct Unmarked {
-    places: FxHashSet<Location<'static>>,
+    places: FxHashMap<Location<'static>, Mark>,
     /// The same by address: a place may have several, and to compare names of files takes time.
     known: FxHashMap<usize, bool>,
     longest: Option<Longest>,
+}
+
+/// What is known of a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mark {
+    /// Nobody has made a cycle there, though it is marked.
+    New,
+    /// Somebody has, or it is not asked.
+    Kept,
+    /// Nobody has, and it is marked no longer.
+    InVain,
 }
 
 /// The operation that a thread has performed most often without a change.
@@ -54,7 +69,7 @@ pub(crate) struct Longest {
 impl Unmarked {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places.values().all(|mark| *mark == Mark::InVain)
     }
 
     /// Whether threads yield before an operation.
@@ -62,19 +77,38 @@ impl Unmarked {
         let Unmarked { places, known, .. } = self;
         !places.is_empty()
             && waits(op).is_some()
-            && *known.entry(std::ptr::from_ref(at).addr()).or_insert_with(|| places.contains(at))
+            && *known
+                .entry(std::ptr::from_ref(at).addr())
+                .or_insert_with(|| places.get(at).is_some_and(|mark| *mark != Mark::InVain))
     }
 
-    /// A thread has come to an operation so many times; whether its place is marked now.
-    fn came(&mut self, now: Longest) -> bool {
+    /// A thread has come to an operation so many times, and has changed nothing, or done the same. Whether everything starts
+    /// again, since its place is marked now, or not any longer.
+    fn came(&mut self, now: Longest, changes: bool) -> bool {
         if self.longest.is_none_or(|longest| longest.rounds < now.rounds) {
             self.longest = Some(now);
         }
-        let is_new = self.places.insert(*now.at);
-        if is_new {
-            self.known.clear();
+        let before = self.places.get(now.at).copied();
+        let mark = match before {
+            None if changes => Mark::Kept,
+            None => Mark::New,
+            Some(Mark::New) if !changes => Mark::InVain,
+            Some(Mark::InVain) if changes || now.rounds >= 8 * OFTEN => Mark::Kept,
+            Some(mark) => mark,
+        };
+        if before == Some(mark) {
+            return false;
         }
-        is_new
+        self.places.insert(*now.at, mark);
+        self.known.clear();
+        true
+    }
+
+    /// A thread has made a cycle at a place.
+    pub fn found_cycle(&mut self, at: At) {
+        if let Some(mark @ Mark::New) = self.places.get_mut(at) {
+            *mark = Mark::Kept;
+        }
     }
 
     /// What was performed most often, if that was often.
@@ -104,9 +138,14 @@ fn finds_loop(steps: &[Step], thread: ThreadId) -> bool {
         return false;
     }
     let quiet = most_often(steps, thread).filter(|now| now.rounds >= OFTEN);
+    let changes = quiet.is_none();
     let Some(now) = quiet.or_else(|| repeats(steps, thread)) else { return false };
     runtime::shared(|shared| {
-        let is_new = shared.unmarked.came(now);
+        let is_new = shared.unmarked.came(now, changes);
+        if is_new && shared.unmarked.is_empty() {
+            // What was found about threads that wait was found in vain as well.
+            shared.waits = Waits::default();
+        }
         shared.restart |= is_new;
         is_new
     })
@@ -214,10 +253,29 @@ mod tests {
         let mut unmarked = Unmarked::default();
         assert!(!unmarked.marks(&load, at));
         let now = Longest { rounds: OFTEN, thread: selvedge_machine::main_thread(), op: load, at };
-        assert!(unmarked.came(now) && !unmarked.came(now), "it is news once");
+        assert!(unmarked.came(now, false));
         assert!(unmarked.marks(&load, at) && !unmarked.marks(&load, Location::caller()));
         assert!(!unmarked.marks(&access(Order::Release, AccessKind::Store { value: 1 }), at));
         assert!(!unmarked.marks(&access(Order::Plain, AccessKind::Load), at));
+    }
+
+    #[test]
+    fn a_mark_is_taken_away_if_nobody_makes_a_cycle_there() {
+        let at = Location::caller();
+        let op = Op::Access(Access::new(Addr(64), 1, Order::Acquire, AccessKind::Load));
+        let now = |rounds| Longest { rounds, thread: selvedge_machine::main_thread(), op, at };
+        let mut unmarked = Unmarked::default();
+        assert!(unmarked.came(now(OFTEN), false) && unmarked.marks(&op, at));
+        assert!(unmarked.came(now(OFTEN), false) && !unmarked.marks(&op, at) && unmarked.is_empty());
+        assert!(!unmarked.came(now(8 * OFTEN - 1), false), "nobody has come there more often");
+        assert!(unmarked.came(now(8 * OFTEN), false) && unmarked.marks(&op, at));
+        assert!(!unmarked.came(now(9 * OFTEN), false) && unmarked.marks(&op, at), "once is enough");
+        let mut unmarked = Unmarked::default();
+        assert!(unmarked.came(now(OFTEN), false));
+        unmarked.found_cycle(at);
+        assert!(!unmarked.came(now(OFTEN), false) && unmarked.marks(&op, at), "somebody does");
+        let mut unmarked = Unmarked::default();
+        assert!(unmarked.came(now(OFTEN), true) && !unmarked.came(now(OFTEN), true) && unmarked.marks(&op, at));
     }
 
     #[test]

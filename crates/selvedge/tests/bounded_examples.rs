@@ -77,12 +77,18 @@ fn what_is_tried_without_a_bound_makes_no_difference() {
     for (name, _) in programs::all().into_iter().filter(|(name, _)| name != "3 threads, 6 accesses each") {
         let bounded = explore(&name, Some(1), MemoryModel::Rc11);
         let all = explore(&name, Some(LARGE), MemoryModel::Rc11);
+        let whole = explore(&name, None, MemoryModel::Rc11);
         for after in [1, 2, 3, 5] {
             let tried = explore_after(&name, after, Some(1), MemoryModel::Rc11);
             let is_one_of_them = [&bounded, &all].iter().any(|stats| failure(stats) == failure(&tried));
             assert!(is_one_of_them, "{name}, {after}: {:?}", tried.failure);
-            if !tried.not_covered.is_empty() && tried.failure.is_none() {
-                assert_eq!((tried.complete, &tried.not_covered), (bounded.complete, &bounded.not_covered), "{name}");
+            // One pass may be explored as a whole, and the other one not.
+            if tried.failure.is_none() {
+                assert!([bounded.complete, whole.complete].contains(&tried.complete), "{name}: {}", tried.complete);
+                let is_said = |what: &String| what.starts_with("executions that take more than 1 preemption");
+                let not_covered: Vec<&String> = tried.not_covered.iter().filter(|what| !is_said(what)).collect();
+                assert!(not_covered.into_iter().eq(&whole.not_covered), "{name}: {:?}", tried.not_covered);
+                assert!(tried.complete == whole.complete || tried.not_covered == bounded.not_covered, "{name}");
             }
         }
     }

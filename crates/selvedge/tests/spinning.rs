@@ -2,9 +2,9 @@
 
 use selvedge::hint;
 use selvedge::model::{Builder, Engine, Stats};
-use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicBool, AtomicI8, AtomicUsize};
+use selvedge::sync::{Arc, Mutex};
 use selvedge::thread;
 
 fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
@@ -501,4 +501,27 @@ fn loops_that_end_with_zero_are_told_from_loops_that_wait_for_something_else() {
         handle.join().unwrap();
     });
     assert_eq!((stats.complete, stats.blocked), (1, 0));
+}
+
+/// A place where a thread comes often, and waits for nothing, may be one where another one waits.
+#[test]
+fn a_place_where_one_counts_and_another_waits() {
+    fn take(lock: &Mutex<usize>) -> usize {
+        *lock.lock().unwrap()
+    }
+    for (counts, sets) in [(20, 1), (100, 1), (20, 0)] {
+        let stats = Builder::new().explore(move || {
+            let lock = Arc::new(Mutex::new(0));
+            let other = Arc::clone(&lock);
+            let handle = thread::spawn(move || while take(&other) == 0 {});
+            let seen: usize = (0..counts).map(|_| take(&lock)).sum();
+            *lock.lock().unwrap() = sets;
+            handle.join().unwrap();
+            assert_eq!(seen, 0);
+        });
+        let failure = stats.failure.unwrap_or_default();
+        assert_eq!(failure.contains("livelock"), sets == 0, "{counts}: {failure}");
+        assert!(sets == 0 || failure.is_empty(), "{counts}: {failure}");
+        assert!(sets == 0 || (stats.complete, stats.blocked) == (1, counts + 1), "{counts}: {}", stats.blocked);
+    }
 }
