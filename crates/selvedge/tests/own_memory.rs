@@ -236,7 +236,7 @@ fn what_seems_to_point_to_memory_may_change_from_run_to_run() {
             let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
             let other = Arc::clone(&words);
             let handle = thread::spawn(move || {
-                let seems = RUNS.fetch_add(1, Relaxed) % period == 0;
+                let seems = RUNS.fetch_add(1, Relaxed).is_multiple_of(period);
                 let mut left = ADDRESSES.each_ref().map(|address| if seems { address.load(Relaxed) } else { 0 });
                 other[1].store(1, Release);
                 other[1].store(2, Release);

@@ -356,7 +356,11 @@ fn what_was_tried_without_a_bound_leaves_no_trace() {
             let count: Arc<AtomicUsize> = Arc::default();
             let handles = [0; 2].map(|_| {
                 let count = Arc::clone(&count);
-                thread::spawn(move || (0..4).for_each(|_| drop(count.fetch_add(1, AcqRel))))
+                thread::spawn(move || {
+                    for _ in 0..4 {
+                        count.fetch_add(1, AcqRel);
+                    }
+                })
             });
             // It is said that it is not known whether somebody waits for it.
             let (sender, _receiver) = mpsc::sync_channel(0);
