@@ -18,7 +18,7 @@ use super::past::written;
 use crate::number::Number;
 use crate::runtime::{self, At};
 use crate::virtual_address::may_be_virtual;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, Addr, Op, Outcome, Purpose, ThreadId, truncate};
 use std::hash::{Hash, Hasher};
@@ -133,6 +133,23 @@ fn number_of_pointers(values: &[Outcome]) -> u64 {
     })
 }
 
+/// What the reads of an execution can have read from, as far as values tell: the steps that have written it, or what was there at
+/// first.
+#[derive(Default)]
+pub(super) struct Sources {
+    /// By steps, one after the other, and where those of each begin.
+    from: Vec<Option<usize>>,
+    starts: Vec<usize>,
+}
+
+impl Sources {
+    /// Those of a step; none if it reads nothing.
+    fn of(&self, step: usize) -> &[Option<usize>] {
+        let end = self.starts.get(step + 1).copied().unwrap_or(self.from.len());
+        &self.from[self.starts[step]..end]
+    }
+}
+
 /// Whether what an access is told is what it has read.
 fn is_known(access: &Access) -> bool {
     access.reads() && access.purpose == Purpose::Data && access.until.is_none()
@@ -165,34 +182,29 @@ impl RustMachine {
     /// such an order. Of a read only the value is known: so it comes after the step for certain if all writes do that it can
     /// have read from. If it is an exchange, these are not the ones that another exchange has read from: whoever takes a lock
     /// that was free from the start is the only one who finds that.
-    pub(super) fn found_before(&self, n: usize, addr: Addr, there: &[Outcome]) -> Vec<Outcome> {
+    pub(super) fn found_before(
+        &self,
+        n: usize,
+        addr: Addr,
+        there: &[Outcome],
+        sources: &mut Option<Sources>,
+    ) -> Vec<Outcome> {
         let values = self.values_until(n, addr);
         if values == there {
             return values;
         }
+        let sources = sources.get_or_insert_with(|| self.sources());
         let mut threads = vec![false; self.states.len()];
         let mut after = vec![false; self.made];
-        // What exchanges have read from for certain: the word, and the step that has written it, if any.
-        let mut taken: Vec<(Addr, Option<usize>)> = Vec::new();
         for (m, step) in self.steps[..self.made].iter().enumerate() {
             let mut is_after = m == n || threads[step.thread.index()];
             match step.op {
                 Op::Join { thread } => is_after |= threads[thread.index()],
                 Op::Spawn { child } => threads[child.index()] |= is_after,
-                Op::Access(access) if is_known(&access) => {
-                    let addr = access.addr;
-                    let exchanges = written(step, addr).is_some();
-                    let init = self.tries.inits.get(&addr).map(|&init| truncate(init, access.size));
-                    let first = init.is_none_or(|init| init == step.outcome).then_some(None);
-                    let others = (0..m).filter(|&k| written(&self.steps[k], addr) == Some(step.outcome)).map(Some);
-                    let could = |from: &Option<usize>| !exchanges || !taken.contains(&(addr, *from));
-                    let from: Vec<Option<usize>> = first.into_iter().chain(others).filter(could).collect();
+                _ => {
+                    let from = sources.of(m);
                     is_after |= !from.is_empty() && from.iter().all(|from| from.is_some_and(|k| after[k]));
-                    if let ([from], true) = (&from[..], exchanges) {
-                        taken.push((addr, *from));
-                    }
                 }
-                _ => {}
             }
             (after[m], threads[step.thread.index()]) = (is_after, is_after);
         }
@@ -202,6 +214,33 @@ impl RustMachine {
         values.sort_unstable();
         values.dedup();
         values
+    }
+
+    /// What the reads of an execution can have read from.
+    fn sources(&self) -> Sources {
+        let mut sources = Sources::default();
+        let mut writes: FxHashMap<Addr, Vec<(usize, u64)>> = FxHashMap::default();
+        // What exchanges have read from for certain.
+        let mut taken: FxHashSet<(Addr, Option<usize>)> = FxHashSet::default();
+        for (m, step) in self.steps[..self.made].iter().enumerate() {
+            sources.starts.push(sources.from.len());
+            let Op::Access(access) = step.op else { continue };
+            let (addr, new) = (access.addr, written(step, access.addr));
+            let known = writes.entry(addr).or_default();
+            if is_known(&access) {
+                let init = self.tries.inits.get(&addr).map(|&init| truncate(init, access.size));
+                let first = init.is_none_or(|init| init == step.outcome).then_some(None);
+                let others = known.iter().filter(|(_, value)| *value == step.outcome).map(|(k, _)| Some(*k));
+                let could = |from: &Option<usize>| new.is_none() || !taken.contains(&(addr, *from));
+                let start = sources.from.len();
+                sources.from.extend(first.into_iter().chain(others).filter(could));
+                if let ([from], true) = (&sources.from[start..], new.is_some()) {
+                    taken.insert((addr, *from));
+                }
+            }
+            known.extend(new.map(|new| (m, new)));
+        }
+        sources
     }
 
     /// Everything has been explored: notes at which places looks have not been tried out.

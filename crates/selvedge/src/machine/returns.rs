@@ -437,6 +437,7 @@ impl RustMachine {
             return;
         }
         self.told(main_thread());
+        let mut sources = None;
         for n in 0..self.made {
             let Step { thread, op: Op::Access(access), outcome, at: Some(at), .. } = self.steps[n] else { continue };
             if !access.spins || !runtime::shared(|shared| shared.may_come_to_differ(at)) {
@@ -447,10 +448,11 @@ impl RustMachine {
                 continue;
             }
             let mut there = self.values_of(access.addr);
-            let going = self.returns.owed.going(n).map(|going| (going, self.found_before(n, access.addr, &there)));
+            let found = |there: &[Outcome], sources: &mut _| self.found_before(n, access.addr, there, sources);
+            let going = self.returns.owed.going(n).map(|going| (going, found(&there, &mut sources)));
             if self.returns.values.get(&key).is_some_and(|values| values.weak && values.relayed) {
                 // Looks may fail with all that is there: of that, only what can have been there before.
-                there = self.found_before(n, access.addr, &there);
+                there = found(&there, &mut sources);
             }
             let Some(values) = self.returns.values.get_mut(&key) else { continue };
             if !values.makes_no_difference(outcome, &there) {
