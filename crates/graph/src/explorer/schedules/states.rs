@@ -110,6 +110,9 @@ pub struct Schedules {
     visited: FxHashMap<Name, u32>,
     /// Numbers for the events of the present graph, as far as they are known.
     pub names: Vec<Name>,
+    /// Numbers for the order of writes in the graphs of the first events, as far as they are known: the sum of one number for each write
+    /// and the one before it.
+    orders: Vec<Name>,
     known: Vec<Known>,
     /// What was learned has made a difference before.
     pub learned: bool,
@@ -142,6 +145,8 @@ impl Schedules {
         while self.spurious.pop_if(|e| e.index() >= len).is_some() {}
         while self.passed.pop_if(|e| e.index() >= len).is_some() {}
         self.names.truncate(len);
+        // The last one may be a write that is placed elsewhere.
+        self.orders.truncate(len.saturating_sub(1));
     }
 
     /// How many preemptions were taken.
@@ -191,6 +196,47 @@ impl Schedules {
             let name = mix(mix(known(event.pred), [what, event.value]), other);
             self.names.push(name);
         }
+        for n in self.orders.len()..graph.len() {
+            let before = self.orders.last().copied().unwrap_or_default();
+            self.orders.push(self.order(graph, EventId::new(n), before));
+        }
+        debug_assert!(
+            !graph.len().is_multiple_of(8) || self.orders.last().is_none_or(|it| *it == self.order_of_all(graph)),
+            "it is the same as if it is computed at once (which takes long)"
+        );
+    }
+
+    /// A number for the order of writes up to an event, given that of those before it.
+    fn order(&self, graph: &Graph, e: EventId, before: Name) -> Name {
+        let event = graph.event(e);
+        if event.kind != Kind::Write {
+            return before;
+        }
+        let co = &graph.location(event.loc).co;
+        let Some(position) = co.iter().rposition(|w| *w == e) else { return before };
+        let is_older = |w: &&EventId| w.index() < e.index();
+        let left = co[..position].iter().rev().find(is_older).copied();
+        let right = co[position + 1..].iter().find(is_older).copied();
+        let sum = add(before, self.pair(event.loc, left, e));
+        right.map_or(sum, |right| {
+            let [a, b] = self.pair(event.loc, left, right);
+            add(add(sum, [a.wrapping_neg(), b.wrapping_neg()]), self.pair(event.loc, Some(e), right))
+        })
+    }
+
+    /// A number for a write that comes right after another one, or first.
+    fn pair(&self, loc: LocId, before: Option<EventId>, write: EventId) -> Name {
+        let before = before.map_or([loc.index() as u64; 2], |before| self.names[before.index()]);
+        mix(before, self.names[write.index()])
+    }
+
+    /// The number for the order of all writes, computed at once.
+    fn order_of_all(&self, graph: &Graph) -> Name {
+        graph.locations().fold([0; 2], |sum, loc| {
+            let co = &graph.location(loc).co;
+            let before = [None].into_iter().chain(co.iter().copied().map(Some));
+            before.zip(co).fold(sum, |sum, (before, write)| add(sum, self.pair(loc, before, *write)))
+        })
     }
 
     /// A number for the present graph and for what threads that have made room have to do.
@@ -211,14 +257,7 @@ impl Schedules {
             let last = graph.last(thread).map_or([0; 2], |last| self.names[last.index()]);
             state = mix(state, last);
         }
-        for loc in graph.locations() {
-            let co = &graph.location(loc).co;
-            if co.len() > 1 {
-                state =
-                    co.iter().fold(mix(state, [loc.index() as u64; 2]), |state, w| mix(state, self.names[w.index()]));
-            }
-        }
-        state
+        mix(state, self.orders.last().copied().unwrap_or_default())
     }
 
     /// A number for what a thread has to do that has made room.
@@ -280,6 +319,11 @@ pub fn bit(thread: ThreadId) -> u64 {
 /// Who is not somebody else: the last bit stands for several threads.
 pub fn only(me: u64) -> u64 {
     me & (u64::MAX >> 1)
+}
+
+/// The sum of numbers for things that are in no order.
+fn add([a, b]: Name, [x, y]: Name) -> Name {
+    [a.wrapping_add(x), b.wrapping_add(y)]
 }
 
 /// Adds something to a number that stands for all before it.
