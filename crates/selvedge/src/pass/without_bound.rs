@@ -51,13 +51,14 @@ pub(super) fn explore(
         if all.interruption == Some(Interruption::MaxExecutions)
             && all.violations.is_empty()
             && executions.is_none_or(|limit| limit > most)
-            && let Some(guess) = guess(builder, body, deadline)
-            && guess <= NEAR.saturating_mul(most)
         {
-            all = try_all(FAR.saturating_mul(most))?;
-        }
-        if runtime::is_spoiled() {
-            return None;
+            let guess = guess(builder, body, deadline);
+            if runtime::is_spoiled() {
+                return None;
+            }
+            if guess.is_some_and(|guess| guess <= NEAR.saturating_mul(most)) {
+                all = try_all(FAR.saturating_mul(most))?;
+            }
         }
         let has_ended = all.interruption.is_none() && all.unsupported.is_none() && !is_without_end(&all);
         if has_ended || !all.violations.is_empty() {
