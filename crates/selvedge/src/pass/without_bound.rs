@@ -26,6 +26,8 @@ const FAR: u64 = 20;
 /// The guess is made from so many walks, unless they take longer than this.
 const WALKS: u32 = 100;
 const LONGEST: Duration = Duration::from_secs(5);
+/// So often it is made anew, since something was learned.
+const GUESSES: u32 = 4;
 
 /// Explores a pass. If there is a bound on preemptions, it is tried first whether all can be explored without.
 pub(super) fn explore(
@@ -69,17 +71,22 @@ pub(super) fn explore(
     explore_within(builder, body, Scope { preemptions, executions, is_tried: false, deadline }, line)
 }
 
-/// How many executions there are without a bound, with what is known of the model's loops; none if walks have found out something
-/// about these that was not.
+/// How many executions there are without a bound, with what is known of the model's loops; none if walks find out something about
+/// these again and again that was not.
 fn guess(builder: &Builder, body: &Body, deadline: Option<Instant>) -> Option<u64> {
-    let left = deadline.map_or(LONGEST, |deadline| deadline.saturating_duration_since(Instant::now()).min(LONGEST));
-    runtime::shared(Shared::start);
     let limits = Limits { max_events: builder.max_branches, ..Limits::default() };
     let options = Options { model: builder.memory_model, reductions: Reductions::ALL, preemptions: None, limits };
-    let machine = RustMachine::new(Arc::clone(body));
-    let guess = selvedge_graph::estimate_with(machine, &options, Effort { time: left, walks: WALKS });
-    let is_news = runtime::shared(|shared| std::mem::take(&mut shared.restart));
-    let executions = guess.filter(|_| !is_news).map(|guess| guess.complete + guess.blocked);
-    // Numbers that are too large for it become the largest.
-    executions.filter(|n| *n >= 1.0).map(|n| n as u64)
+    for _ in 0..GUESSES {
+        let left = deadline.map_or(LONGEST, |deadline| deadline.saturating_duration_since(Instant::now()).min(LONGEST));
+        runtime::shared(Shared::start);
+        let machine = RustMachine::new(Arc::clone(body));
+        let guess = selvedge_graph::estimate_with(machine, &options, Effort { time: left, walks: WALKS });
+        let is_news = runtime::shared(|shared| std::mem::take(&mut shared.restart));
+        if !is_news || runtime::is_spoiled() {
+            let executions = guess.map(|guess| guess.complete + guess.blocked);
+            // Numbers that are too large for it become the largest.
+            return executions.filter(|n| *n >= 1.0).map(|n| n as u64);
+        }
+    }
+    None
 }
