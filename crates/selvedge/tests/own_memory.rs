@@ -253,6 +253,9 @@ fn what_seems_to_point_to_memory_may_change_from_run_to_run() {
             handle.join().unwrap();
         });
         assert_eq!(stats.failure, None, "every {period} runs");
-        assert!(stats.not_covered.is_empty(), "{:?}", stats.not_covered);
+        // Where it seems so each time that it matters, the loop never comes back, and that is said.
+        let is_said =
+            |what: &String| what.starts_with("executions in which a thread comes more than 2 times round a loop");
+        assert!(stats.not_covered.iter().all(is_said), "{:?}", stats.not_covered);
     }
 }

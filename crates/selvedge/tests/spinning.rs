@@ -522,6 +522,8 @@ fn a_place_where_one_counts_and_another_waits() {
         let failure = stats.failure.unwrap_or_default();
         assert_eq!(failure.contains("livelock"), sets == 0, "{counts}: {failure}");
         assert!(sets == 0 || failure.is_empty(), "{counts}: {failure}");
-        assert!(sets == 0 || (stats.complete, stats.blocked) == (1, counts + 1), "{counts}: {}", stats.blocked);
+        // Without optimisation, the thread is in the same state after the second round only.
+        let most = (counts + 1) * (counts + 2) / 2;
+        assert!(stats.complete + stats.blocked <= 2 * most, "{counts}: {} {}", stats.complete, stats.blocked);
     }
 }
