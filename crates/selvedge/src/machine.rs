@@ -412,12 +412,10 @@ impl RustMachine {
             let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
             let by_others = |lock| runtime::shared(|shared| shared.is_tried_by_others(lock, thread));
             let cycle = slot.spin.comes_back(state, by_others, add).or(is_cut_off.then_some(Cycle::Endless));
-            // Whether a thread's own blocks are its own is seen in what others have left over, too: not always the same.
-            let before = if allocate { self.came_round.before(&self.states, thread, told, rounds) } else { None };
-            let cycle = before.unwrap_or(cycle);
-            if allocate {
-                self.came_round.note(thread, told, rounds, cycle);
-            }
+            let cycle = match allocate {
+                true => self.came_round.as_before(cycle, &self.states, (told, thread, rounds)),
+                false => cycle,
+            };
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| {
                     shared.unmarked.found_cycle(here);

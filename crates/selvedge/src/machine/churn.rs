@@ -141,29 +141,23 @@ impl Churn {
 pub(super) struct CameRound(FxHashMap<(u64, ThreadId, u32), Option<Cycle>>);
 
 impl CameRound {
-    /// What was found before, if the thread was there: the cycle that it has made, or that it has made none.
-    pub fn before(&self, states: &[State], thread: ThreadId, told: u64, rounds: u32) -> Option<Option<Cycle>> {
-        runtime::shared_untidily(|shared| {
-            let (script, state) = (&shared.script, states.get(thread.index()));
-            if script.end == 0 {
-                return self.0.get(&(told, thread, rounds)).copied();
-            }
-            // A run is repeated. If the thread does not go on in it, nobody asks why.
-            let goes_on = script.steps[script.next..script.end].iter().any(|step| step.thread == thread)
-                || state.is_some_and(|state| matches!(state.status, Status::Ready | Status::Finished));
-            goes_on.then_some(None)
-        })
-    }
-
-    /// Notes what was found.
-    pub fn note(&mut self, thread: ThreadId, told: u64, rounds: u32, cycle: Option<Cycle>) {
-        if runtime::shared_untidily(|shared| shared.script.end > 0) {
-            return;
+    /// What was found when the thread was there before, be it a cycle or none; the first time, what was found now.
+    pub fn as_before(&mut self, now: Option<Cycle>, states: &[State], key: (u64, ThreadId, u32)) -> Option<Cycle> {
+        let thread = key.1;
+        let repeated = runtime::shared_untidily(|shared| {
+            let script = &shared.script;
+            (script.end > 0).then(|| script.steps[script.next..script.end].iter().any(|step| step.thread == thread))
+        });
+        if let Some(goes_on) = repeated {
+            // If the thread does not go on in the run that is repeated, nobody asks why.
+            let state = states.get(thread.index());
+            let has_gone_on = || state.is_some_and(|it| matches!(it.status, Status::Ready | Status::Finished));
+            return if goes_on || has_gone_on() { None } else { now };
         }
         if self.0.len() == TRIED {
             self.0.clear();
         }
-        self.0.insert((told, thread, rounds), cycle);
+        *self.0.entry(key).or_insert(now)
     }
 }
 

@@ -5,7 +5,8 @@
 //! more than [`NEAR`] times as many, all is explored from the start, up to [`FAR`] times as many: a hundred walks often miss branches
 //! in which there is much. (An execution takes several times as long within a bound: what has been there is remembered, so
 //! that nothing is explored twice.) Where that was in vain, what is explored within the bound comes later, but it comes. How far
-//! one goes depends on the model only, and not on how fast it runs, unless there is a bound on time.
+//! one goes depends on the model only, and not on how fast it runs, unless there is a bound on time, or walks take longer than
+//! [`LONGEST`].
 
 use super::{Scope, explore_within, is_without_end};
 use crate::machine::{Body, RustMachine};
