@@ -13,6 +13,7 @@ mod again;
 mod asked;
 mod attempts;
 pub(crate) mod awaits;
+mod came_round;
 mod churn;
 pub(crate) mod determinism;
 mod handover;
@@ -38,7 +39,8 @@ use crate::shared::{Numbered, Shared};
 use crate::spin::{Cycle, Iteration, ROUNDS, Spin, Waits};
 use crate::update::Updates;
 use awaits::Ahead;
-use churn::{CameRound, Churn};
+use came_round::CameRound;
+use churn::Churn;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{
@@ -357,8 +359,7 @@ impl RustMachine {
         let Round { mut is_step, is_repeated, mut watches } = round;
         // What was seen to change nothing changes nothing when it is repeated.
         let (stays, mut stayed) = (is_repeated && stays(), true);
-        let is_asked = runtime::shared_untidily(|shared| shared.waits.allocate && shared.script.end == 0);
-        let told = if is_asked { self.told(thread) } else { 0 };
+        let happened = if matches!(came, Came::To(Yielded::Yields { .. })) { self.happened(thread) } else { 0 };
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
         // What it had met, and asked, when it last came round without an operation.
@@ -412,10 +413,7 @@ impl RustMachine {
             let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
             let by_others = |lock| runtime::shared(|shared| shared.is_tried_by_others(lock, thread));
             let cycle = slot.spin.comes_back(state, by_others, add).or(is_cut_off.then_some(Cycle::Endless));
-            let cycle = match allocate {
-                true => self.came_round.as_before(cycle, &self.states, (told, thread, rounds)),
-                false => cycle,
-            };
+            let cycle = self.came_round.as_before(cycle, &self.states, (happened, thread, rounds));
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| {
                     shared.unmarked.found_cycle(here);

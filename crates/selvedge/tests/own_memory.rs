@@ -9,8 +9,9 @@ use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{Acquire, Release};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::thread;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
     let mut builder = Builder::new();
@@ -258,4 +259,59 @@ fn what_seems_to_point_to_memory_may_change_from_run_to_run() {
             |what: &String| what.starts_with("executions in which a thread comes more than 2 times round a loop");
         assert!(stats.not_covered.iter().all(is_said), "{:?}", stats.not_covered);
     }
+}
+
+/// A log that one keeps for when something fails, as tests of published crates do: it is emptied where an execution ends, which
+/// not all runs do, and grows in some runs and not in others.
+#[test]
+fn a_log_that_outlives_runs_may_grow() {
+    std::thread_local!(static LOG: RefCell<String> = const { RefCell::new(String::new()) });
+    fn log(what: std::fmt::Arguments<'_>) {
+        LOG.with_borrow_mut(|log| {
+            log.write_fmt(what).unwrap();
+            log.push('\n');
+        });
+    }
+    for length in [1, 10, 100, 1000] {
+        let stats = explore(move || {
+            let line = "-".repeat(length);
+            log(format_args!("start {line}"));
+            let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            let other = Arc::clone(&words);
+            let handle = thread::spawn(move || {
+                for n in 1..4 {
+                    other[1].store(n, Release);
+                }
+                other[0].store(1, Release);
+            });
+            while words[0].load(Acquire) == 0 {
+                let seen = words[1].load(Acquire);
+                log(format_args!("{line} {seen}"));
+                thread::yield_now();
+            }
+            handle.join().unwrap();
+            LOG.with_borrow_mut(String::clear);
+        });
+        assert_eq!(stats.failure, None, "lines of {length}");
+        assert!(stats.not_covered.is_empty(), "{:?}", stats.not_covered);
+    }
+}
+
+/// What a thread is told is the same whatever it finds under a lock.
+#[test]
+fn what_lies_under_a_lock_makes_a_difference() {
+    let stats = explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let handle = thread::spawn(move || *other.lock().unwrap() = 1);
+        let mut found = 0;
+        while found < 3 {
+            let seen = Box::new(*lock.lock().unwrap());
+            found += *std::hint::black_box(seen);
+            thread::yield_now();
+        }
+        handle.join().unwrap();
+    });
+    assert_eq!(stats.failure, None);
+    assert!(stats.not_covered.is_empty(), "{:?}", stats.not_covered);
 }

@@ -219,6 +219,7 @@ impl Machine for RustMachine {
         self.made = made;
         self.ended = None;
         self.told.truncate(made);
+        self.came_round.forget(made);
         self.tries.told.truncate(made);
         self.forget_attempts(made);
         self.returns.owed.forget(made);

@@ -23,19 +23,18 @@
 //!
 //! Whether a word points to a block is a guess: it may be a number, or what is left over in a frame, or the address of what would
 //! be behind the end of another block. So a block that is a thread's own may be taken for one that others know, in some runs and
-//! not in others, in which it is elsewhere. To go on for that reason is never wrong. But the engine must be told the same
-//! whenever the thread has been told the same, so what was found the first time holds ([`CameRound`]).
+//! not in others, in which it is elsewhere. To go on for that reason is never wrong, and what was found the first time holds
+//! (`came_round.rs`).
 
+use super::Slot;
 use super::surroundings::Surroundings;
-use super::{Slot, State, TRIED};
 use crate::blocks::Blocks;
 use crate::restored::Changes;
 use crate::runtime;
-use crate::spin::{Cycle, Waits};
+use crate::spin::Waits;
 use crate::virtual_address::{ADDRESS, may_be_pointer};
 use rustc_hash::{FxHashMap, FxHashSet};
-use selvedge_ir::EntityRef;
-use selvedge_machine::{Status, ThreadId};
+use selvedge_machine::ThreadId;
 
 /// What a thread that waits has allocated, as numbers of blocks.
 #[derive(Default)]
@@ -132,32 +131,6 @@ impl Churn {
             }
             state
         })
-    }
-}
-
-/// What was found when threads came to the end of an iteration, by what they had been told, and how often they had come there
-/// since.
-#[derive(Default)]
-pub(super) struct CameRound(FxHashMap<(u64, ThreadId, u32), Option<Cycle>>);
-
-impl CameRound {
-    /// What was found when the thread was there before, be it a cycle or none; the first time, what was found now.
-    pub fn as_before(&mut self, now: Option<Cycle>, states: &[State], key: (u64, ThreadId, u32)) -> Option<Cycle> {
-        let thread = key.1;
-        let repeated = runtime::shared_untidily(|shared| {
-            let script = &shared.script;
-            (script.end > 0).then(|| script.steps[script.next..script.end].iter().any(|step| step.thread == thread))
-        });
-        if let Some(goes_on) = repeated {
-            // If the thread does not go on in the run that is repeated, nobody asks why.
-            let state = states.get(thread.index());
-            let has_gone_on = || state.is_some_and(|it| matches!(it.status, Status::Ready | Status::Finished));
-            return if goes_on || has_gone_on() { None } else { now };
-        }
-        if self.0.len() == TRIED {
-            self.0.clear();
-        }
-        *self.0.entry(key).or_insert(now)
     }
 }
 
