@@ -106,9 +106,12 @@ impl RustMachine {
             match step.op {
                 Op::Join { thread } => told = mix(told, self.told_before(n, thread)),
                 Op::Access(access) if access.reads() => {
-                    let from = |other: &Step| written(other, access.addr) == Some(step.outcome);
-                    let from = self.steps[..n].iter().rposition(from);
-                    told = mix(told, from.map_or(0, |from| self.tries.told[from]));
+                    // All of those that it may have read from: which one it was is not known here.
+                    for (other, &number) in self.steps[..n].iter().zip(&self.tries.told) {
+                        if written(other, access.addr) == Some(step.outcome) {
+                            told = mix(told, number);
+                        }
+                    }
                 }
                 _ => {}
             }
