@@ -1,12 +1,12 @@
 //! `published`: the loom tests of published crates, under this library in loom's place.
 //!
 //! The crates are fetched from crates.io by `cargo vendor` into `target/published`; nothing of them is kept here. Of their
-//! manifests, dependencies and programs that their loom tests do not need are left out, so that benchmarks are not built, and
-//! loom is patched. Sources and tests are as they were published.
+//! manifests, dependencies and programs that their loom tests do not need are left out, so that benchmarks are not built; loom
+//! is patched, and if they ask for an older version of it, they get this one. Sources and tests are as they were published.
 //!
 //! A model that is not explored to its end within the limit passes as far as it was explored; the table that is printed
 //! says which ones these are. Tests whose size is a constant are also run with a smaller one, and then they must be explored
-//! to the end.
+//! to the end. So must all models of crates that are small enough as they are.
 
 use crate::{Outcome, shell};
 use std::fs;
@@ -18,8 +18,22 @@ struct Published {
     version: &'static str,
     /// How many models its loom tests have. Fewer would mean that they were not run.
     models: usize,
+    tests: Tests,
+    /// What `cfg` turns them on.
+    cfg: &'static str,
+    /// Whether all of its models are explored to the end.
+    ends: bool,
     /// What makes its models large, as the source says it, and what makes them small enough.
     smaller: Option<[&'static str; 2]>,
+}
+
+/// Where a crate has its loom tests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tests {
+    /// In `tests/loom.rs`, with the feature `loom`.
+    Loom,
+    /// In its own source.
+    Unit,
 }
 
 const CRATES: &[Published] = &[
@@ -27,9 +41,38 @@ const CRATES: &[Published] = &[
         name: "concurrent-queue",
         version: "2.5.0",
         models: 6,
+        tests: Tests::Loom,
+        cfg: "loom",
+        ends: false,
         smaller: Some(["const LIMIT: usize = 4;", "const LIMIT: usize = 2;"]),
     },
-    Published { name: "event-listener", version: "5.4.2", models: 9, smaller: None },
+    Published {
+        name: "event-listener",
+        version: "5.4.2",
+        models: 9,
+        tests: Tests::Loom,
+        cfg: "loom",
+        ends: false,
+        smaller: None,
+    },
+    Published {
+        name: "multishot",
+        version: "0.3.2",
+        models: 6,
+        tests: Tests::Unit,
+        cfg: "multishot_loom",
+        ends: true,
+        smaller: None,
+    },
+    Published {
+        name: "sharded-slab",
+        version: "0.1.7",
+        models: 44,
+        tests: Tests::Unit,
+        cfg: "loom",
+        ends: true,
+        smaller: None,
+    },
 ];
 
 /// Seconds for a model, unless `--limit` says otherwise.
@@ -62,21 +105,25 @@ pub fn run(args: &[String]) -> Outcome {
     let mut table = String::new();
     for published in CRATES {
         let dir = prepare(&place, published, &loom)?;
-        table += &rows(published, "", &test(&place, &dir, "loom", limit)?)?;
+        let program: &[_] = match published.tests {
+            Tests::Loom => &["--features", "loom", "--test", "loom"],
+            Tests::Unit => &["--lib"],
+        };
+        let models =
+            test(&place, &dir, (published.cfg, program), if published.ends { limit.max(SMALL_LIMIT) } else { limit })?;
+        table += &rows(published, "", published.ends, &models)?;
         if let Some([_, size]) = published.smaller {
-            let models = test(&place, &dir, "loom_small", limit.max(SMALL_LIMIT))?;
-            table += &rows(published, &format!(" with `{size}`"), &models)?;
-            if models.iter().any(|model| !model.exhaustive) {
-                return Err(format!("not all small models were explored to the end:\n{table}"));
-            }
+            let program = ["--features", "loom", "--test", "loom_small"];
+            let models = test(&place, &dir, (published.cfg, &program), limit.max(SMALL_LIMIT))?;
+            table += &rows(published, &format!(" with `{size}`"), true, &models)?;
         }
     }
     println!("\nLoom tests of published crates, at most {limit} s for each model that is not made smaller:\n{table}");
     Ok(())
 }
 
-/// What came of the models of a crate.
-fn rows(published: &Published, size: &str, models: &[Model]) -> Result<String, String> {
+/// What came of the models of a crate, all of which may have to be explored to the end.
+fn rows(published: &Published, size: &str, ends: bool, models: &[Model]) -> Result<String, String> {
     let Published { name, version, .. } = published;
     if models.len() != published.models {
         return Err(format!("{name}: {} models were run, not {}", models.len(), published.models));
@@ -85,7 +132,11 @@ fn rows(published: &Published, size: &str, models: &[Model]) -> Result<String, S
         let extent = if model.exhaustive { "all executions" } else { "in part" };
         format!("  {name} {version}{size}, model {}: {extent}: {}\n", n + 1, model.counts)
     };
-    Ok(models.iter().enumerate().map(row).collect())
+    let table: String = models.iter().enumerate().map(row).collect();
+    if ends && models.iter().any(|model| !model.exhaustive) {
+        return Err(format!("not all small models were explored to the end:\n{table}"));
+    }
+    Ok(table)
 }
 
 /// The end of a manifest that puts this library in loom's place.
@@ -112,11 +163,17 @@ fn fetch(place: &Path, loom: &Path) -> Outcome {
 /// Copies a crate, with a manifest that builds its loom tests.
 fn prepare(place: &Path, published: &Published, loom: &Path) -> Result<PathBuf, String> {
     let (from, to) = (place.join("fetch/vendor").join(published.name), place.join(published.name));
-    for part in ["src", "tests/loom.rs", "README.md"] {
+    for part in ["src", "README.md"] {
         copy(&from.join(part), &to.join(part))?;
     }
     let read = |path: PathBuf| fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
-    let tests = read(from.join("tests/loom.rs"))?;
+    let tests = match published.tests {
+        Tests::Loom => {
+            copy(&from.join("tests/loom.rs"), &to.join("tests/loom.rs"))?;
+            read(from.join("tests/loom.rs"))?
+        }
+        Tests::Unit => sources(&from.join("src"))?,
+    };
     if let Some([large, small]) = published.smaller {
         if !tests.contains(large) {
             return Err(format!("the loom tests of {} do not contain `{large}`", published.name));
@@ -128,7 +185,8 @@ fn prepare(place: &Path, published: &Published, loom: &Path) -> Result<PathBuf, 
     Ok(to)
 }
 
-/// A manifest without what loom tests do not need: other programs, and what only these depend on.
+/// A manifest without what loom tests do not need: other programs, and what only these depend on. Loom is wanted in this
+/// version.
 fn without_extras(manifest: &str, tests: &str) -> String {
     let is_extra = |section: &str| {
         let head = section.lines().next().unwrap_or_default();
@@ -144,7 +202,8 @@ fn without_extras(manifest: &str, tests: &str) -> String {
             sections.push(String::new());
         }
         let section = sections.last_mut().expect("there is a first section");
-        section.push_str(line);
+        let is_old = section.starts_with('[') && section.contains("dependencies.loom]") && line.starts_with("version");
+        section.push_str(if is_old { "version = \"0.7\"" } else { line });
         section.push('\n');
     }
     sections.retain(|section| !is_extra(section));
@@ -152,20 +211,10 @@ fn without_extras(manifest: &str, tests: &str) -> String {
 }
 
 /// Runs the loom tests of a crate, one after the other, so that their models come in order.
-fn test(place: &Path, dir: &Path, program: &str, limit: u32) -> Result<Vec<Model>, String> {
+fn test(place: &Path, dir: &Path, (cfg, program): (&str, &[&str]), limit: u32) -> Result<Vec<Model>, String> {
     let mut command = shell::cargo();
-    command.args([
-        "test",
-        "--release",
-        "--features",
-        "loom",
-        "--test",
-        program,
-        "--",
-        "--test-threads=1",
-        "--nocapture",
-    ]);
-    command.current_dir(dir).env("CARGO_TARGET_DIR", place.join("target")).env("RUSTFLAGS", "--cfg loom");
+    command.args(["test", "--release"]).args(program).args(["--", "--test-threads=1", "--nocapture"]);
+    command.current_dir(dir).env("CARGO_TARGET_DIR", place.join("target")).env("RUSTFLAGS", format!("--cfg {cfg}"));
     command.env("LOOM_LOG", "1").env("LOOM_MAX_DURATION", limit.to_string());
     for variable in ["LOOM_MAX_PREEMPTIONS", "LOOM_MAX_BRANCHES", "LOOM_MAX_PERMUTATIONS"] {
         command.env_remove(variable);
@@ -202,6 +251,17 @@ fn write(path: &Path, text: &str) -> Outcome {
     done.map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// What the files of a directory say.
+fn sources(dir: &Path) -> Result<String, String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", dir.display());
+    let mut text = String::new();
+    for entry in fs::read_dir(dir).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        text += &if path.is_dir() { sources(&path)? } else { fs::read_to_string(&path).map_err(wrong)? };
+    }
+    Ok(text)
+}
+
 /// Copies a file or directory.
 fn copy(from: &Path, to: &Path) -> Outcome {
     let wrong = |error: std::io::Error| format!("{}: {error}", from.display());
@@ -228,6 +288,10 @@ mod tests {
         let kept = "[package]\nname = \"a\"\n\n[[test]]\nname = \"loom\"\npath = \"tests/loom.rs\"\n\n\
                     [dependencies.c]\nversion = \"1\"\n\n[dev-dependencies.d-e]\nversion = \"1\"\n\n";
         assert_eq!(without_extras(manifest, "use d_e::g;"), kept);
+        let [old, new] = ["0.5", "0.7"].map(|version| {
+            format!("[dependencies.h]\nversion = \"0.5\"\n\n[dependencies.loom]\nversion = \"{version}\"\n")
+        });
+        assert_eq!(without_extras(&old, "loom"), new);
     }
 
     #[test]

@@ -12,7 +12,8 @@ pub fn stuck<M: Machine>(machine: &M) -> Violation {
     waiting.sort_by_key(|&t| !is_cut_off(t) && matches!(machine.pending(t), Op::Join { .. }));
     let spins = |&t: &ThreadId| {
         is_cut_off(t)
-            || matches!(machine.pending(t), Op::Access(access) if access.purpose == Purpose::Data && access.may_wait())
+            || matches!(machine.pending(t), Op::Access(access)
+                if access.spins || access.purpose == Purpose::Data && access.may_wait())
     };
     let kind = if waiting.iter().any(spins) { ViolationKind::Livelock } else { ViolationKind::Deadlock };
     let places: Vec<(SourceSpan, String)> = waiting.iter().map(|&t| waits_for(machine, t)).collect();

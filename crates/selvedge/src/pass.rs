@@ -188,7 +188,7 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         let longest = runtime::shared(|shared| shared.unmarked.longest());
         let named =
             |why: String| longest.map_or_else(|| why.clone(), |longest| format!("{why}: {}", in_words(longest)));
-        stats.failure = left_out.never_ends().map(named);
+        stats.failure = left_out.never_ends().map(named).or_else(|| left_out.timeouts.then(|| times_out(builder)));
     }
     if is_empty(&first) && stats.failure.is_none() {
         stats.failure = Some("nothing was explored. That is an error of Selvedge; please report it\n".to_owned());
@@ -208,6 +208,15 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         stats.notes.push(note.to_owned());
     }
     Some(stats)
+}
+
+/// What is wrong if threads do nothing but time out.
+fn times_out(builder: &Builder) -> String {
+    format!(
+        "no execution comes to its end: a thread would have to time out more than {} times (`max_timeouts`), and nobody makes it \
+         go on before that\n",
+        builder.max_timeouts
+    )
 }
 
 /// Whether nothing is wrong, but no execution has come to its end.

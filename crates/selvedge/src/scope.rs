@@ -70,8 +70,13 @@ where
     let mut panicked = false;
     loop {
         let Some(thread) = scope.threads.borrow_mut().pop() else { break };
-        runtime::perform(Request::join(thread.id().0), at);
-        runtime::shared(|shared| shared.unjoined -= 1);
+        // As in `std`, what is thread-local to it may be dropped later. It is not if that makes no difference.
+        if runtime::shared(|shared| shared.config.sees_ends) {
+            thread::has_returned(&thread, at);
+        } else {
+            runtime::perform(Request::join(thread.id().0), at);
+            runtime::shared(|shared| shared.unjoined -= 1);
+        }
         let panics = scope.panics.borrow();
         panicked |= panics.iter().any(|Panicked(other, has)| *other == thread.id().0 && has());
     }
@@ -99,6 +104,10 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        let f = || {
+            is_scoped();
+            f()
+        };
         let (thread, result) = thread::begin(f, name, |body: Box<dyn FnOnce() + 'scope>| {
             // SAFETY: `scope` waits for the thread before it returns, or is abandoned together with it. So the body does not
             // run when what it borrows is gone.
@@ -113,6 +122,13 @@ impl<'scope> Scope<'scope, '_> {
         self.panics.borrow_mut().push(Panicked(thread.id().0, has));
         ScopedJoinHandle { scope: &raw const self.threads, thread, result, lives: PhantomData }
     }
+}
+
+/// The running thread is one that a scope waits for.
+#[inline(never)]
+fn is_scoped() {
+    let thread = runtime::must_be_inside();
+    runtime::shared(|shared| shared.per_thread(thread).is_scoped = true);
 }
 
 impl<T> ScopedJoinHandle<'_, T> {

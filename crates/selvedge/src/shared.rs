@@ -59,6 +59,10 @@ pub(crate) struct PerThread {
     pub locals: Vec<(usize, Local)>,
     /// Its attempt that an exchange has to confirm.
     pub open: Option<Open>,
+    /// Whether a scope waits for it.
+    pub is_scoped: bool,
+    /// Whether some of its thread-local variables have destructors.
+    pub drops_locals: bool,
 }
 
 /// An operation of a destructor that runs because of a panic.
@@ -92,7 +96,7 @@ pub(crate) struct Config {
     pub many_senders: bool,
     /// How `fetch_update` is explored.
     pub updates: Updates,
-    /// Whether somebody asks if threads have ended: then they say so.
+    /// Whether somebody asks if threads have ended, or waits for that and not for what comes after it: then they say so.
     pub sees_ends: bool,
 }
 
@@ -506,7 +510,18 @@ impl Shared {
         hasher.write_u64(self.blocks.changes(since, known_as));
         hasher.write_u64(self.copies.fingerprint(known_as));
         for (n, thread) in self.per_thread.iter().enumerate() {
-            let PerThread { made, children, timeouts, spurious, deferred, locals, open: _ } = thread;
+            // Whether it is scoped is so from its start on, and what it drops is in its list.
+            let PerThread {
+                made,
+                children,
+                timeouts,
+                spurious,
+                deferred,
+                locals,
+                open: _,
+                is_scoped: _,
+                drops_locals: _,
+            } = thread;
             let noted = (*made, *children, *timeouts, *spurious, deferred.len(), locals.len());
             // It makes no difference from when on it is noted that there is nothing to note.
             if noted != (0, 0, 0, 0, 0, 0) {

@@ -158,18 +158,25 @@ pub(crate) fn has_ended(thread: &Thread) -> bool {
     if !panicking() && !runtime::shared(|shared| std::mem::replace(&mut shared.config.sees_ends, true)) {
         runtime::start_again();
     }
-    end_access(thread.id.0, Request::load(), Location::caller()) != 0
+    end_access(thread.id.0, Request::load(), Order::Relaxed, Location::caller()) != 0
+}
+
+/// Waits until the function of a thread has returned, which is before its thread-local variables are dropped. Only if threads
+/// say so.
+pub(crate) fn has_returned(thread: &Thread, at: At) {
+    let returned = Request::load().until(CmpOp::Ne, 0).for_purpose(Purpose::Sync);
+    end_access(thread.id.0, returned, Order::Acquire, at);
 }
 
 /// An access to the word that says whether a thread has ended.
-fn end_access(thread: selvedge_machine::ThreadId, request: Request, at: At) -> u64 {
+fn end_access(thread: selvedge_machine::ThreadId, request: Request, order: Order, at: At) -> u64 {
     let addr = runtime::shared(|shared| {
         let addr = shared.places.end_word(thread);
         shared.origins.entry(addr).or_insert(("the end of a thread", at));
         addr
     });
     runtime::tidy_frame();
-    runtime::perform(request.at(addr, 8, Order::Relaxed), at)
+    runtime::perform(request.at(addr, 8, order), at)
 }
 
 #[track_caller]
@@ -226,7 +233,8 @@ where
             leave(f());
         }
         if runtime::glance(|shared| shared.config.sees_ends) {
-            end_access(runtime::must_be_inside(), Request::store(1), at);
+            runtime::perform_deferred();
+            end_access(runtime::must_be_inside(), Request::store(1), Order::Release, at);
         }
     }));
     let child = runtime::shared(|shared| {

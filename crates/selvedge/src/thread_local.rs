@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::runtime;
-use crate::shared::Local;
+use crate::shared::{Local, PerThread};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -71,7 +71,11 @@ impl<T: 'static> LocalKey<T> {
         if let Some(known) = self.find(thread) {
             return known;
         }
-        runtime::shared(|shared| shared.per_thread(thread).locals.push((key, Local::There(value))));
+        runtime::shared(|shared| {
+            let per_thread = shared.per_thread(thread);
+            per_thread.drops_locals |= std::mem::needs_drop::<T>();
+            per_thread.locals.push((key, Local::There(value)));
+        });
         self.find(thread).expect("the variable has just been made")
     }
 
@@ -145,6 +149,17 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
+/// A thread-local variable is about to be dropped: a scope does not wait for what its destructor does.
+fn scope_may_be_over(thread: selvedge_machine::ThreadId) {
+    let is_news = runtime::shared(|shared| {
+        let PerThread { is_scoped, drops_locals, .. } = *shared.per_thread(thread);
+        is_scoped && drops_locals && !std::thread::panicking() && !std::mem::replace(&mut shared.config.sees_ends, true)
+    });
+    if is_news {
+        runtime::start_again();
+    }
+}
+
 /// A thread of a model has come to its end: what its destructors have put off is performed, its variables are dropped, and
 /// at the end of the model's closure lazy statics too, if all other threads have been joined.
 pub(crate) fn thread_ends() {
@@ -157,10 +172,9 @@ pub(crate) fn thread_ends() {
             let there = locals.iter_mut().rev().find(|(_, local)| matches!(local, Local::There(_)));
             there.map(|(_, local)| std::mem::replace(local, Local::Gone))
         });
-        match local {
-            Some(local) => drop(local),
-            None => break,
-        }
+        let Some(local) = local else { break };
+        scope_may_be_over(thread);
+        drop(local);
     }
     while runtime::alone() {
         let Some(lazy) = runtime::shared(|shared| shared.lazies.pop()) else { break };

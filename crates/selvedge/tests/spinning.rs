@@ -4,7 +4,7 @@ use selvedge::hint;
 use selvedge::model::{Builder, Engine, Stats};
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicBool, AtomicI8, AtomicUsize};
-use selvedge::sync::{Arc, Mutex};
+use selvedge::sync::{Arc, Mutex, Once, OnceLock, mpsc};
 use selvedge::thread;
 
 fn explore(f: impl Fn() + Send + Sync + 'static) -> Stats {
@@ -531,5 +531,38 @@ fn a_place_where_one_counts_and_another_waits() {
             "{}",
             stats.complete
         );
+    }
+}
+
+/// Whatever is looked at, it is the model that is wrong, and not that it is not deterministic.
+#[test]
+fn a_spin_for_what_never_comes_is_a_livelock() {
+    let looks: [fn(); 3] = [
+        || {
+            let once = Once::new();
+            while !once.is_completed() {
+                thread::yield_now();
+            }
+        },
+        || {
+            let value = OnceLock::<usize>::new();
+            while value.get().is_none() {
+                hint::spin_loop();
+            }
+        },
+        || {
+            let (_sender, receiver) = mpsc::channel::<usize>();
+            while receiver.try_recv().is_err() {
+                thread::yield_now();
+            }
+        },
+    ];
+    for look in looks {
+        for engine in [Engine::Graph, Engine::Trace] {
+            let mut builder = Builder::new();
+            builder.engine = engine;
+            let failure = builder.explore(look).failure.expect("it never ends");
+            assert!(failure.starts_with("livelock: main spins forever"), "{failure}");
+        }
     }
 }

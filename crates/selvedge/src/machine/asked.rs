@@ -108,10 +108,15 @@ impl Machine for RustMachine {
         }
     }
 
-    /// A load that waits is one that the engine knows as such.
+    /// A load that waits is one that the engine knows as such. Who waits for a signal until time is up lets others go as one does
+    /// who waits without an end.
     fn lets_others_go(&self, thread: ThreadId) -> bool {
         let State { op, at: Some(at), .. } = *self.state(thread) else { return false };
-        !matches!(op, Op::Access(Access { spins: true, .. })) && runtime::shared(|shared| shared.is_beginning(at))
+        match op {
+            Op::CondWake { early, .. } => early,
+            Op::Access(Access { spins: true, .. }) => false,
+            _ => runtime::shared(|shared| shared.is_beginning(at)),
+        }
     }
 
     fn chooses_for_no_reason(&self, thread: ThreadId) -> bool {

@@ -261,7 +261,9 @@ impl RustMachine {
         // There may be nothing yet, or something that is empty.
         let nothing = PerThread::default();
         let own = shared.per_thread.get(thread.index()).unwrap_or(&nothing);
-        let PerThread { made, children, timeouts, spurious, deferred, locals, open } = own;
+        // Whether it is scoped is so from its start on, and what it drops is in its list.
+        let PerThread { made, children, timeouts, spurious, deferred, locals, open, is_scoped: _, drops_locals: _ } =
+            own;
         (made, children, timeouts, spurious, deferred.len(), locals.len()).hash(&mut hasher);
         open.hash(&mut hasher);
         let locals = locals.iter().filter_map(|(_, local)| match local {
