@@ -21,10 +21,11 @@
 use super::{RustMachine, State, TRIED};
 use crate::number::mix;
 use crate::runtime;
+use crate::script::Step;
 use crate::spin::Cycle;
 use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
-use selvedge_machine::{AccessKind, Addr, Op, Status, ThreadId};
+use selvedge_machine::{Addr, Op, Status, ThreadId};
 
 /// What was found when threads came to the end of an iteration.
 #[derive(Default)]
@@ -74,7 +75,7 @@ impl RustMachine {
                 number = mix(number, self.happened_until(n, thread));
             }
             if let Some(object) = object(&step.op) {
-                let last = self.steps[..n].iter().rposition(|other| may_write(&other.op, object));
+                let last = self.steps[..n].iter().rposition(|other| writes(other, object));
                 number = mix(number, last.map_or(0, |last| self.came_round.numbers[last]));
             }
             self.came_round.numbers.push(number);
@@ -109,7 +110,11 @@ fn object(op: &Op) -> Option<Addr> {
     }
 }
 
-/// Whether an operation may change an object.
-fn may_write(op: &Op, to: Addr) -> bool {
-    object(op) == Some(to) && !matches!(op, Op::Access(access) if access.kind == AccessKind::Load)
+/// Whether a step has written to an object. An exchange that has failed has not: it may have come before or after others that
+/// have not either.
+fn writes(step: &Step, to: Addr) -> bool {
+    match step.op {
+        Op::Access(access) => access.addr == to && access.written(step.outcome).is_some(),
+        ref op => object(op) == Some(to),
+    }
 }
