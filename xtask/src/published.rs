@@ -118,7 +118,9 @@ pub fn run(args: &[String]) -> Outcome {
             table += &rows(published, &format!(" with `{size}`"), true, &models)?;
         }
     }
-    println!("\nLoom tests of published crates, at most {limit} s for each model that is not made smaller:\n{table}");
+    println!(
+        "\nLoom tests of published crates, at most {limit} s for each model that need not come to its end:\n{table}"
+    );
     Ok(())
 }
 
@@ -134,7 +136,7 @@ fn rows(published: &Published, size: &str, ends: bool, models: &[Model]) -> Resu
     };
     let table: String = models.iter().enumerate().map(row).collect();
     if ends && models.iter().any(|model| !model.exhaustive) {
-        return Err(format!("not all small models were explored to the end:\n{table}"));
+        return Err(format!("not all of these models were explored to the end:\n{table}"));
     }
     Ok(table)
 }

@@ -61,7 +61,8 @@ pub struct Builder {
     /// poll, for no reason: once per thread, in a second pass, whose executions are counted by [`Stats::spurious`]. On, unless
     /// `SELVEDGE_SPURIOUS` is `0`.
     pub spurious: bool,
-    /// How many waits of a thread may time out, 2 unless set otherwise. Executions in which more would do so are not explored.
+    /// How many waits of a thread may time out, 2 unless set otherwise. Executions in which more would do so are not explored; if
+    /// there are no others, that is a failure.
     pub max_timeouts: u32,
     /// Whether a panic in a thread other than the first ends this thread only, so that `join` is an error and the locks that
     /// it held are poisoned. Off: a panic is a failure of the model, as in loom.

@@ -72,7 +72,7 @@ where
         let Some(thread) = scope.threads.borrow_mut().pop() else { break };
         // As in `std`, what is thread-local to it may be dropped later. It is not if that makes no difference.
         if runtime::shared(|shared| shared.config.sees_ends) {
-            thread::has_returned(&thread, at);
+            thread::wait_for_return(&thread, at);
         } else {
             runtime::perform(Request::join(thread.id().0), at);
             runtime::shared(|shared| shared.unjoined -= 1);

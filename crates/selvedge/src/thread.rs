@@ -163,7 +163,7 @@ pub(crate) fn has_ended(thread: &Thread) -> bool {
 
 /// Waits until the function of a thread has returned, which is before its thread-local variables are dropped. Only if threads
 /// say so.
-pub(crate) fn has_returned(thread: &Thread, at: At) {
+pub(crate) fn wait_for_return(thread: &Thread, at: At) {
     let returned = Request::load().until(CmpOp::Ne, 0).for_purpose(Purpose::Sync);
     end_access(thread.id.0, returned, Order::Acquire, at);
 }

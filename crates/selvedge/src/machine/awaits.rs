@@ -387,15 +387,20 @@ impl RustMachine {
 
     /// The same for what it has been told before a step.
     pub(super) fn told_until(&self, n: usize, thread: ThreadId) -> u64 {
-        for (step, &told) in self.steps[..n].iter().zip(&self.told).rev() {
-            match step.op {
-                _ if step.thread == thread => return told,
-                Op::Spawn { child } if child == thread => return mix(told, thread.index() as u64),
-                _ => {}
-            }
-        }
-        0
+        number_of(&self.steps[..n], &self.told, thread)
     }
+}
+
+/// Given numbers of steps, that of the last step of a thread, or of what was before it was created.
+pub(super) fn number_of(steps: &[Step], numbers: &[u64], thread: ThreadId) -> u64 {
+    for (step, &number) in steps.iter().zip(numbers).rev() {
+        match step.op {
+            _ if step.thread == thread => return number,
+            Op::Spawn { child } if child == thread => return mix(number, thread.index() as u64),
+            _ => {}
+        }
+    }
+    0
 }
 
 /// How many objects and blocks the present run has made: they are known by such numbers.

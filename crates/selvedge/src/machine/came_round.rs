@@ -18,6 +18,7 @@
 //!
 //! With equal numbers, threads find the same in all memory that they may look at, unless there is a data race.
 
+use super::awaits::number_of;
 use super::{RustMachine, State, TRIED};
 use crate::number::mix;
 use crate::runtime;
@@ -85,14 +86,7 @@ impl RustMachine {
 
     /// The same for what happened before a step.
     fn happened_until(&self, n: usize, thread: ThreadId) -> u64 {
-        for (step, &number) in self.steps[..n].iter().zip(&self.came_round.numbers).rev() {
-            match step.op {
-                _ if step.thread == thread => return number,
-                Op::Spawn { child } if child == thread => return mix(number, thread.index() as u64),
-                _ => {}
-            }
-        }
-        0
+        number_of(&self.steps[..n], &self.came_round.numbers, thread)
     }
 }
 

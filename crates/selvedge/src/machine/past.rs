@@ -5,6 +5,7 @@
 //! have written that. Every step gets a number for all of this; it is computed once, and kept as long as the step is.
 
 use super::RustMachine;
+use super::awaits::number_of;
 use super::retries::Attempt;
 use crate::number::{Number, mix};
 use crate::script::Step;
@@ -121,14 +122,7 @@ impl RustMachine {
 
     /// The number of what a thread has been told before a step.
     fn told_before(&self, n: usize, thread: ThreadId) -> u64 {
-        for (m, step) in self.steps[..n].iter().enumerate().rev() {
-            match step.op {
-                _ if step.thread == thread => return self.tries.told[m],
-                Op::Spawn { child } if child == thread => return mix(self.tries.told[m], thread.index() as u64),
-                _ => {}
-            }
-        }
-        0
+        number_of(&self.steps[..n], &self.tries.told, thread)
     }
 
     /// By thread, up to which step its steps happen before an attempt.
