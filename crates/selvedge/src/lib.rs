@@ -39,6 +39,8 @@ pub mod cell;
 mod command;
 mod content;
 mod coroutine;
+#[cfg(test)]
+mod disturbed;
 mod endless;
 pub mod future;
 pub mod hint;

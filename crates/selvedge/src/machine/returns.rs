@@ -62,6 +62,10 @@ const MOST: usize = 16;
 /// Nor more pasts.
 const MOST_PASTS: usize = 1 << 16;
 
+/// So often a look is tried out if the thread cannot be put back. That may be chance: memory outside of the model is looked at
+/// (`outside.rs`), and somebody else may have changed it meanwhile, on another thread of the operating system.
+const TIMES: u32 = 3;
+
 /// What is known of looks that may come back in another state.
 #[derive(Default)]
 pub(super) struct Returns {
@@ -280,10 +284,27 @@ impl RustMachine {
                 Ok(()) => Look::GoesOn,
             };
         }
+        for _ in 1..TIMES {
+            let (look, was_in_place) = self.look_in_place(thread, value, past, key);
+            if was_in_place || matches!(look, Look::ComesBack | Look::GoesOn) || self.run_again().is_err() {
+                return look;
+            }
+        }
+        self.look_in_place(thread, value, past, key).0
+    }
+
+    /// The same if it has to be tried out, and whether nothing was in the way of that.
+    fn look_in_place(
+        &mut self,
+        thread: ThreadId,
+        value: Outcome,
+        past: (u64, ThreadId),
+        key: Option<u64>,
+    ) -> (Look, bool) {
         let mut here = std::mem::take(&mut self.tries.here);
         if !self.save_thread(thread, &mut here, None) {
             self.tries.here = here;
-            return Look::Matters;
+            return (Look::Matters, true);
         }
         let looks = Some(Vec::new());
         let (relay, weak) = (self.relay_of(thread), self.waits_weakly(thread));
@@ -291,13 +312,14 @@ impl RustMachine {
         let mut asked = Asked { thread, value, relay, weak, here, again: false, before, looks, seen: None };
         self.starts_trial();
         let look = self.try_look(&mut asked, past, key);
+        let was_in_place = !asked.again;
         if !self.back_in_place(&mut asked) {
             runtime::shared(|shared| shared.tries_out = false);
             self.stale = true;
         }
         self.ends_trial();
         self.tries.here = asked.here;
-        look
+        (look, was_in_place)
     }
 
     /// A number for all that a look depends on.

@@ -1,0 +1,103 @@
+//! Explorations beside which somebody else changes memory, for tests.
+//!
+//! What a thread may have changed outside of the model while it was tried out is looked at (`machine/outside.rs`), and somebody
+//! else may have changed it: another test, on another thread of the operating system. Then the thread is not put back, and all is
+//! run again; but what is found out must be the same. So it is let happen once, at every moment at which it could.
+
+use crate::model::Builder;
+use crate::sync::Arc;
+use crate::sync::atomic::AtomicUsize;
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::{hint, thread};
+use std::cell::Cell;
+
+thread_local! {
+    /// At the how manieth moment from now on memory has changed; 0 if it has not, or has done so.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A moment at which memory may have changed; whether it has.
+pub(crate) fn is_now() -> bool {
+    let left = LEFT.get();
+    LEFT.set(left.saturating_sub(1));
+    left == 1
+}
+
+/// How many executions a model has if memory has changed at some moment (0: at none), and what is said of it; none if it has
+/// ended before.
+fn explore(moment: u32, model: fn()) -> Option<(u64, u64, Vec<String>)> {
+    LEFT.set(moment);
+    let mut builder = Builder::new();
+    builder.spurious = false;
+    let stats = builder.explore(model);
+    assert_eq!((stats.failure, stats.not_covered), (None, Vec::<String>::new()), "{moment}");
+    (LEFT.replace(0) == 0).then_some((stats.complete, stats.blocked, stats.notes))
+}
+
+/// Compares what is found whenever memory has changed with what is found otherwise. At how many moments it could.
+fn check(model: fn()) -> u32 {
+    let expected = explore(0, model).unwrap();
+    let mut moment = 1;
+    while let Some(found) = explore(moment, model) {
+        assert_eq!(found, expected, "memory has changed at moment {moment}");
+        moment += 1 + moment / 64;
+    }
+    moment
+}
+
+fn words() -> Arc<[AtomicUsize; 2]> {
+    Arc::new([const { AtomicUsize::new(0) }; 2])
+}
+
+/// Waits while there is something in a word, with a look of its own before the loop.
+fn take(word: &AtomicUsize) -> usize {
+    let mut looks = 0;
+    loop {
+        let found = word.load(Relaxed);
+        if found == 0 && word.swap(1, AcqRel) == 0 {
+            return std::hint::black_box(looks & 1);
+        }
+        // It is left on the stack, and makes no difference.
+        looks = 2 * found;
+        hint::spin_loop();
+    }
+}
+
+#[test]
+fn looks_that_come_back_in_another_state() {
+    let moments = check(|| {
+        let x = words();
+        let handles = [0; 2].map(|_| {
+            let x = Arc::clone(&x);
+            thread::spawn(move || {
+                take(&x[0]);
+                x[0].store(0, Release);
+            })
+        });
+        take(&x[0]);
+        x[0].store(0, Release);
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    assert!(moments > 10, "{moments}");
+}
+
+#[test]
+fn exchanges_that_are_tried_again() {
+    let moments = check(|| {
+        let x = words();
+        let add = |x: &[AtomicUsize; 2]| loop {
+            let old = x[0].load(Relaxed);
+            if x[0].compare_exchange(old, old + 1 + x[1].load(Acquire), AcqRel, Relaxed).is_ok() {
+                return;
+            }
+        };
+        let handles = [0; 2].map(|_| {
+            let x = Arc::clone(&x);
+            thread::spawn(move || add(&x))
+        });
+        x[1].store(1, Release);
+        add(&x);
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    assert!(moments > 10, "{moments}");
+}
