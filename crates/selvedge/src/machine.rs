@@ -369,7 +369,7 @@ impl RustMachine {
                 stayed &= slot.has_made_step(thread, &mut self.surroundings, others);
             }
             let Came::To(Yielded::Yields { low, at: here }) = came else { break };
-            let (now, Waits { allocate, add, differ, .. }, is_endless, top) = runtime::shared_untidily(|shared| {
+            let (now, Waits { allocate, add, .. }, is_endless, top) = runtime::shared_untidily(|shared| {
                 ((shared.met.len(), shared.asked), shared.waits, !shared.endless.is_empty(), shared.top)
             });
             if std::mem::replace(&mut seen, now) != now {
@@ -413,11 +413,7 @@ impl RustMachine {
             let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
             let by_others = |lock| runtime::shared(|shared| shared.is_tried_by_others(lock, thread));
             let cycle = slot.spin.comes_back(state, by_others, add).or(is_cut_off.then_some(Cycle::Endless));
-            let key = (happened, thread, rounds);
-            let cycle = match allocate || differ {
-                true => self.came_round.as_before(cycle, &self.states, key),
-                false => self.came_round.notes(cycle, key),
-            };
+            let cycle = self.came_round.as_before(cycle, &self.states, (happened, thread, rounds));
             if let Some(cycle) = cycle {
                 slot.cycle = runtime::shared(|shared| {
                     shared.unmarked.found_cycle(here);

@@ -19,7 +19,6 @@ use crate::report;
 use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
 use crate::shared::{Config, Shared};
-use crate::spin::Waits;
 use crate::table::table;
 use crate::update::Updates;
 use rustc_hash::FxHashSet;
@@ -303,7 +302,6 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
         limits.time = scope.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         limits.max_executions = scope.executions;
         runtime::shared(Shared::start);
-        runtime::shared(|shared| shared.waits.differ |= builder.engine == Engine::Trace);
         let machine = RustMachine::new(Arc::clone(body));
         let mut result = match builder.engine {
             Engine::Trace => {
@@ -323,9 +321,6 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
             }
         };
         runtime::shared(|shared| shared.restart |= shared.looks_into_freed());
-        if !result.violations.is_empty() || result.unsupported.is_some() {
-            runtime::shared(|shared| shared.differed && shared.finds(Waits { differ: true, ..Waits::default() }));
-        }
         if result.violations.is_empty() && result.unsupported.is_none() && result.interruption.is_none() {
             runtime::shared(|shared| shared.restart |= shared.awaits.owes());
         }

@@ -180,8 +180,6 @@ pub(crate) struct Shared {
     pub restart: bool,
     /// What threads do that wait; and what was found of that since the exploration has started.
     pub waits: Waits,
-    /// Whether something else was found about a thread than the first time, and the first time does not decide.
-    pub differed: bool,
     found: Waits,
     /// Where they come round and round, and never back.
     pub endless: Endless,
@@ -274,7 +272,6 @@ impl Shared {
             restart: false,
             waits: Waits::default(),
             found: Waits::default(),
-            differed: false,
             endless: Endless::default(),
             once: false,
             mismatches: 0,
@@ -547,7 +544,6 @@ impl Shared {
     /// An exploration starts: it makes use of what was found in those before.
     pub fn start(&mut self) {
         self.waits = self.found;
-        self.differed = false;
         self.retries.start();
         if self.waits.allocate {
             // What other runs have left on the stacks of others could be taken for pointers (`machine/churn.rs`).

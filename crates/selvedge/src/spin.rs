@@ -114,19 +114,12 @@ pub(crate) struct Waits {
     pub write: bool,
     /// They do so many more times, and add to something each time.
     pub add: bool,
-    /// They were found to wait once and to go on another time, and something was wrong then (`machine/came_round.rs`).
-    pub differ: bool,
 }
 
 impl Waits {
     /// What was found in two executions.
     pub fn and(self, other: Waits) -> Waits {
-        Waits {
-            allocate: self.allocate | other.allocate,
-            write: self.write | other.write,
-            add: self.add | other.add,
-            differ: self.differ | other.differ,
-        }
+        Waits { allocate: self.allocate | other.allocate, write: self.write | other.write, add: self.add | other.add }
     }
 }
 

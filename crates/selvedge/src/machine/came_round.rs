@@ -7,9 +7,7 @@
 //! rely on it that the thread then waits again, or goes on again: one that was not scheduled since it waited, and goes on now,
 //! would seem to wait for ever.
 //!
-//! So if something is wrong in an exploration in which that happened, all starts again, and the first time decides; it does so
-//! from the start if threads allocate while they wait, and in the trace engine. (Otherwise it does not: that one goes on for such
-//! a reason the first time would make all others do so too, and there would be more executions.) The second time is known by what the thread has been told since it was created, and how often it
+//! So the first time decides. The second time is known by what the thread has been told since it was created, and how often it
 //! has come round since. But that does not say all: it may look at memory that others have written before they released a lock.
 //! So every step gets a number for all that may happen before it:
 //!
@@ -53,19 +51,6 @@ impl CameRound {
             let has_gone_on = || state.is_some_and(|it| matches!(it.status, Status::Ready | Status::Finished));
             return if goes_on || has_gone_on() { None } else { now };
         }
-        self.first(now, key)
-    }
-
-    /// Notes what was found, and whether that was something else the first time.
-    pub fn notes(&mut self, now: Option<Cycle>, key: (u64, ThreadId, u32)) -> Option<Cycle> {
-        if runtime::shared_untidily(|shared| shared.script.end == 0) && self.first(now, key).is_some() != now.is_some()
-        {
-            runtime::shared(|shared| shared.differed = true);
-        }
-        now
-    }
-
-    fn first(&mut self, now: Option<Cycle>, key: (u64, ThreadId, u32)) -> Option<Cycle> {
         if self.found.len() == TRIED {
             self.found.clear();
         }
