@@ -27,6 +27,7 @@
 #![allow(unsafe_code)]
 
 use super::situation::Span;
+use crate::blocks::Blocks;
 use crate::content;
 use crate::machine::Body;
 use crate::runtime;
@@ -283,7 +284,7 @@ struct Known {
     /// Where copies of what is in statics may be: they are put back, too.
     copies: Span,
     /// What the library works with.
-    rest: [Span; 5],
+    rest: [Span; 6],
 }
 
 impl Known {
@@ -291,6 +292,7 @@ impl Known {
         let closure = Arc::as_ptr(own.closure).cast::<u8>().addr();
         let captured = 8 * captured(own.closure).count();
         let start = std::ptr::from_ref(shared).addr();
+        let blocks = std::ptr::from_ref::<Blocks>(&shared.blocks).addr();
         let variables = runtime::variables();
         Known {
             memory: (content::end_of_program()..1 << 47).into(),
@@ -305,6 +307,7 @@ impl Known {
                 own.coroutines.into(),
                 own.beat.into(),
                 (start..start + size_of::<Shared>()).into(),
+                (blocks..blocks + size_of::<Blocks>()).into(),
                 (variables.saturating_sub(VARIABLES)..variables + VARIABLES).into(),
             ],
         }
@@ -403,6 +406,19 @@ mod tests {
         assert_eq!(outside.now(&closure), Now::Same);
         closure();
         assert_eq!(outside.now(&closure), Now::Less);
+    }
+
+    #[test]
+    fn what_the_library_works_with_is_not_looked_at() {
+        let (closure, shared): (Body, _) = (Arc::new(|| ()), Shared::new());
+        let own = || Own { closure: &closure, stack: 0..0, engine: 0..0, coroutines: 0..0, beat: 0..0 };
+        let blocks = std::ptr::from_ref::<Blocks>(&shared.blocks).addr() as u64;
+        let mut outside = Outside::default();
+        outside.keep(&shared, [&[blocks, blocks + 64][..]].into_iter(), own());
+        assert_eq!(outside.places, []);
+        let others = Box::new(5_u64);
+        outside.keep(&shared, [&[std::ptr::from_ref(&*others).addr() as u64][..]].into_iter(), own());
+        assert_eq!(outside.places, [std::ptr::from_ref(&*others).addr()]);
     }
 
     #[test]
