@@ -104,6 +104,9 @@ pub(crate) struct Config {
 pub(crate) struct Shared {
     /// The present run.
     pub run: u64,
+    /// What is outside of the model is not put back with a thread that has met it (`saved.rs`). What is met after that gets the
+    /// number that it has got, and remembers another run, so that it is not mistaken.
+    mark: u64,
     pub config: Config,
     pub left_out: LeftOut,
     /// How often somebody has looked at something from outside without an operation.
@@ -208,10 +211,19 @@ pub(crate) struct Seen {
 }
 
 /// An object that was met in this run, and the value that it had first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbered {
     pub seen: Seen,
     pub init: u64,
+    /// What it remembers itself.
+    remembered: u64,
+}
+
+/// In another run, an object remembers something else.
+impl PartialEq for Numbered {
+    fn eq(&self, other: &Numbered) -> bool {
+        (self.seen, self.init) == (other.seen, other.init)
+    }
 }
 
 /// An object keeps the run and its number in one word.
@@ -231,6 +243,7 @@ impl Shared {
     pub fn new() -> Shared {
         Shared {
             run: 0,
+            mark: 0,
             config: Config::default(),
             left_out: LeftOut::default(),
             asked: 0,
@@ -319,6 +332,7 @@ impl Shared {
     /// abandoned, and destructors would perform operations.
     pub fn new_run(&mut self) {
         self.run = RUNS.fetch_add(1, Ordering::Relaxed);
+        self.mark = self.run;
         for thread in &mut self.per_thread {
             forget(&mut thread.locals);
         }
@@ -355,20 +369,18 @@ impl Shared {
         let number = self.numbers.len() as u64;
         assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
         let seen = Seen { addr: met.addr, outside: met.outside };
-        self.numbers.push(Numbered { seen, init: met.init });
+        let remembered = if met.outside { self.mark } else { self.run } << NUMBER_BITS | number;
+        self.numbers.push(Numbered { seen, init: met.init, remembered });
         self.met.push(met);
         self.origins.insert(met.addr, (what, at));
-        self.run << NUMBER_BITS | number
+        remembered
     }
 
     /// The object that remembers this; none if it has not been met in this run.
     #[inline]
     pub fn recognise(&self, remembered: u64) -> Option<Seen> {
         let number = remembered & ((1 << NUMBER_BITS) - 1);
-        (remembered >> NUMBER_BITS == self.run)
-            .then(|| self.numbers.get(number as usize))
-            .flatten()
-            .map(|known| known.seen)
+        self.numbers.get(number as usize).filter(|known| known.remembered == remembered).map(|known| known.seen)
     }
 
     /// Meets the object that lies at an address.
@@ -378,14 +390,15 @@ impl Shared {
     }
 
     /// What was met at an address outside of the model in this run, if it has forgotten that: a model that another thread
-    /// of the operating system explores meanwhile (tests run side by side) has met the same `static`.
+    /// of the operating system explores meanwhile (tests run side by side) has met the same `static`, or it was met once more by
+    /// a thread that was put back after that.
     pub fn meet_again(&self, place: usize, remembered: u64) -> Option<(u64, Seen)> {
-        if remembered == 0 || remembered >> NUMBER_BITS == self.run {
+        if remembered == 0 {
             return None;
         }
         let within = self.places.met_outside(place, &self.blocks)?;
         let number = self.numbers.iter().rposition(|known| within.contains(&known.seen.addr.0))?;
-        Some((self.run << NUMBER_BITS | number as u64, self.numbers[number].seen))
+        Some((self.numbers[number].remembered, self.numbers[number].seen))
     }
 
     /// A thread makes an object that is known at once.

@@ -464,3 +464,46 @@ fn models_do_not_notice_others_that_use_the_same_statics() {
         assert!(stats.iter().all(|stats| *stats == (None, alone[n])), "{:?}: {} {stats:?}", ENGINES[n], alone[n]);
     }
 }
+
+/// Locks and atomics that are met in one order by threads that are tried out, and in another by those that go on.
+struct Objects {
+    words: [AtomicUsize; 2],
+    locks: [Mutex<u8>; 2],
+}
+
+impl Objects {
+    const fn new() -> Objects {
+        Objects { words: [const { AtomicUsize::new(0) }; 2], locks: [const { Mutex::new(0) }; 2] }
+    }
+}
+
+/// Takes a lock as soon as it is free.
+fn takes(lock: &Mutex<u8>) -> selvedge::sync::MutexGuard<'_, u8> {
+    loop {
+        match lock.try_lock() {
+            Ok(guard) => return guard,
+            Err(_) => thread::yield_now(),
+        }
+    }
+}
+
+#[test]
+fn what_a_thread_has_met_while_it_was_tried_out_is_not_taken_for_something_else() {
+    static OBJECTS: Objects = Objects::new();
+    passes_as_if_made_in_the_model(&OBJECTS, Objects::new, |objects: &'static Objects| {
+        let handle = thread::spawn(|| {
+            let _outer = takes(&objects.locks[0]);
+            *objects.locks[1].lock().unwrap() += 1;
+        });
+        let other = thread::spawn(|| {
+            *objects.locks[0].lock().unwrap() += 1;
+            let guard = objects.locks[0].lock().unwrap();
+            assert_eq!(objects.words[1].load(SeqCst), 0);
+            drop(guard);
+            *objects.locks[1].lock().unwrap() += 1;
+        });
+        handle.join().unwrap();
+        other.join().unwrap();
+        assert_eq!(*objects.locks[1].lock().unwrap(), 2);
+    });
+}

@@ -1,6 +1,6 @@
 //! What a thread may change before its next operation, but for its stack: kept, compared, and put back (`machine/snapshot.rs`).
 
-use super::{Local, Numbered, PerThread, Shared};
+use super::{Local, Numbered, PerThread, RUNS, Shared};
 use crate::blocks::SavedBlocks;
 use crate::borrow::Borrows;
 use crate::content::Copies;
@@ -10,6 +10,7 @@ use crate::retry::Open;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::Ordering;
 
 /// What a thread shares at some point (`machine/snapshot.rs`).
 #[derive(Default)]
@@ -51,12 +52,22 @@ impl Shared {
         self.met.clear();
         let now = self.per_thread(thread);
         (now.made, now.children, now.timeouts, now.spurious, now.open) = saved.thread;
-        self.numbers.clone_from(&saved.numbers);
+        self.put_numbers_back(&saved.numbers);
         self.borrows.clone_from(&saved.borrows);
         self.places.put_back(saved.trail, &saved.met);
         Copies::put_back(&saved.copies);
         self.blocks.put_back(&saved.blocks);
         true
+    }
+
+    /// Forgets objects that were met since. Those outside of the model do not.
+    fn put_numbers_back(&mut self, saved: &[Numbered]) {
+        let same = self.numbers.iter().zip(saved).take_while(|(now, saved)| now.remembered == saved.remembered).count();
+        if self.numbers[same..].iter().any(|known| known.seen.outside) {
+            self.mark = RUNS.fetch_add(1, Ordering::Relaxed);
+        }
+        self.numbers.truncate(same);
+        self.numbers.extend_from_slice(&saved[same..]);
     }
 
     /// A number for all that a thread may change before its next operation and that is not put back.
