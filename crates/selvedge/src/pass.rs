@@ -290,6 +290,7 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
         shared.retries.spurious = builder.spurious;
         shared.bounded = scope.preemptions.is_some();
         shared.beginnings.clear();
+        shared.rooms.clear();
     });
     let (mut starts, mut in_vain, mut was_empty) = (0, 0, false);
     loop {

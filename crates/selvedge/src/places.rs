@@ -427,6 +427,11 @@ impl Places {
         })
     }
 
+    /// The same if it is known.
+    pub fn known_channel_word(&self, channel: Addr, n: u64) -> Option<Addr> {
+        self.channels.get(&(channel, n)).copied()
+    }
+
     /// Whether some channel is used.
     pub fn has_channels(&self) -> bool {
         !self.channels.is_empty()

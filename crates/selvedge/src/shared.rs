@@ -116,6 +116,8 @@ pub(crate) struct Shared {
     /// Whether preemptions are counted, and if so, operations with which loops that wait begin.
     pub bounded: bool,
     pub beginnings: Vec<At>,
+    /// How many messages there is room for in channels, by their addresses; if preemptions are counted.
+    pub rooms: FxHashMap<Addr, u64>,
     /// What its threads have done.
     pub per_thread: Vec<PerThread>,
     /// Objects that the machine does not know of yet.
@@ -250,6 +252,7 @@ impl Shared {
             without_reason: FxHashMap::default(),
             bounded: false,
             beginnings: Vec::new(),
+            rooms: FxHashMap::default(),
             per_thread: Vec::new(),
             met: Vec::new(),
             bodies: Vec::new(),

@@ -376,3 +376,21 @@ fn what_was_tried_without_a_bound_leaves_no_trace() {
     assert!(bounded.complete < 630 && bounded.not_covered.len() == 1, "{:?}", bounded.not_covered);
     assert_eq!((tried.complete, tried.not_covered), (bounded.complete, bounded.not_covered));
 }
+
+/// Who waits for room makes room for others without a preemption, and finds what there is when it goes on.
+#[test]
+fn who_waits_for_room_in_a_channel_is_not_preempted() {
+    for bound in [Some(0), None] {
+        let found = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+        let noted = std::sync::Arc::clone(&found);
+        bounded(bound, move || {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            let handle = thread::spawn(move || receiver.recv());
+            let sent = [1, 2].map(|n| sender.send(n).is_ok());
+            let received = handle.join().unwrap().ok();
+            noted.lock().unwrap().insert((sent, received));
+        });
+        let both = [([true, false], Some(1)), ([true, true], Some(1))];
+        assert_eq!(found.lock().unwrap().iter().copied().collect::<Vec<_>>(), both, "{bound:?}");
+    }
+}

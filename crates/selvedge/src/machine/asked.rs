@@ -1,6 +1,7 @@
 //! What an engine asks of the machine.
 
 use super::awaits::Ahead;
+use super::past::written;
 use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
 use crate::nondet::{self, IN_TIME};
 use crate::request::Request;
@@ -8,7 +9,7 @@ use crate::rounds::looks_for_loops;
 use crate::runtime::{self, At, violation};
 use crate::script::Step;
 use crate::shared::Shared;
-use crate::sync::channel::MESSAGE;
+use crate::sync::channel::{self, MESSAGE};
 use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{
     Access, AccessKind, Addr, Fault, Machine, Memory, Op, Outcome, Site, Status, Stop, ThreadId, ViolationKind,
@@ -109,12 +110,13 @@ impl Machine for RustMachine {
     }
 
     /// A load that waits is one that the engine knows as such. Who waits for a signal until time is up lets others go as one does
-    /// who waits without an end.
+    /// who waits without an end, and so does who waits for room in a channel.
     fn lets_others_go(&self, thread: ThreadId) -> bool {
         let State { op, at: Some(at), .. } = *self.state(thread) else { return false };
         match op {
             Op::CondWake { early, .. } => early,
             Op::Access(Access { spins: true, .. }) => false,
+            Op::Access(access) if self.waits_for_room(&access) => true,
             _ => runtime::shared(|shared| shared.is_beginning(at)),
         }
     }
@@ -308,6 +310,22 @@ impl Machine for RustMachine {
 }
 
 impl RustMachine {
+    /// Whether there is no room in a channel that a thread is about to send to.
+    fn waits_for_room(&self, access: &Access) -> bool {
+        if !channel::sends(access) {
+            return false;
+        }
+        let tail = self.steps[..self.made].iter().rev().find_map(|step| written(step, access.addr)).unwrap_or(0);
+        runtime::shared(|shared| {
+            let Some(over) = shared.rooms.get(&access.addr).and_then(|bound| channel::count(tail).checked_sub(*bound))
+            else {
+                return false;
+            };
+            let taken = shared.places.known_channel_word(access.addr, channel::taken(over));
+            !taken.is_some_and(|taken| self.steps[..self.made].iter().any(|step| written(step, taken).is_some()))
+        })
+    }
+
     /// A thread is about to make a step, and there is more to do than to tell it the outcome: all has to be run again, or the
     /// operation is one that attempts begin with, or that loops wait with.
     fn comes_to_step(

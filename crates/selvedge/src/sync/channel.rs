@@ -43,7 +43,7 @@ use crate::object::Word;
 use crate::request::Request;
 use crate::runtime::{self, At};
 use selvedge_ir::{CmpOp, Order, RmwOp};
-use selvedge_machine::{Addr, Cond, Outcome, Purpose, ThreadId, main_thread};
+use selvedge_machine::{Access, AccessKind, Addr, Cond, Outcome, Purpose, ThreadId, main_thread};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -102,6 +102,36 @@ pub(super) enum Look {
     Ended,
 }
 
+/// There is room for so many messages in a channel. Who sends and finds none waits before `tail` counts the message: it
+/// makes room for others without a preemption, and the receiver may be gone when it goes on. (To wait later, as it does without a
+/// bound on preemptions, is to be told about that room and nothing else.)
+#[cold]
+#[inline(never)]
+fn notes_room(tail: &Word, bound: u64) {
+    runtime::shared(|shared| {
+        if shared.bounded
+            && let Some(addr) = tail.known(shared)
+        {
+            shared.rooms.insert(addr, bound);
+        }
+    });
+}
+
+/// Which of a channel's words taken(n) is.
+pub(crate) fn taken(n: u64) -> u64 {
+    2 * n + 1
+}
+
+/// Whether an access to `tail` counts a message.
+pub(crate) fn sends(access: &Access) -> bool {
+    access.purpose == Purpose::Sync && matches!(access.kind, AccessKind::Rmw { op: RmwOp::Add, operand: ONE, .. })
+}
+
+/// How many messages `tail` counts.
+pub(crate) fn count(tail: u64) -> u64 {
+    tail / ONE
+}
+
 /// Why a message is not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unsent {
@@ -117,8 +147,12 @@ impl<T> Channel<T> {
     pub fn new(bound: Option<usize>) -> Channel<T> {
         let at = Location::caller();
         let inside = runtime::current().is_some() && !std::thread::panicking();
+        let tail = Word::made(CHANNEL, 8, 0);
+        if let Some(bound @ 1..) = bound.filter(|_| inside) {
+            notes_room(&tail, bound as u64);
+        }
         Channel {
-            tail: Word::made(CHANNEL, 8, 0),
+            tail,
             senders: Word::made(SENDERS, 8, 1),
             bound: bound.map(|bound| bound as u64),
             state: Mutex::new(State { messages: Vec::new(), received: 0, sender: None }),
@@ -157,7 +191,7 @@ impl<T> Channel<T> {
     #[track_caller]
     fn word(&self, what: &'static str, n: u64, at: At) -> Addr {
         let base = self.tail.addr();
-        let which = 2 * n + u64::from(what != MESSAGE);
+        let which = if what == MESSAGE { 2 * n } else { taken(n) };
         match runtime::shared(|shared| shared.channel_word(base, which, what, self.at)) {
             Some(addr) => addr,
             None => runtime::stop("a model with that many messages in channels".to_owned(), at),
