@@ -123,7 +123,7 @@ pub(crate) struct SavedBlocks {
 pub(crate) type ChangedBlock<'a> = (usize, Option<&'a [u8]>);
 
 /// Up to eight bytes as one word.
-fn word_of(bytes: &[u8]) -> u64 {
+pub(crate) fn word_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
@@ -136,6 +136,15 @@ fn are_same(one: &[u8], other: &[u8]) -> bool {
     }
     let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
     words.iter().zip(others).fold(0, |differs, (one, other)| differs | (word(one) ^ word(other))) == 0
+}
+
+/// The words of a block that are not what they were: where they are, what they were, and what they are.
+pub(crate) fn changed_words<'a>(
+    block: &'a Block,
+    before: &'a [u8],
+) -> impl Iterator<Item = (usize, &'a [u8], &'a [u8])> {
+    let words = before.chunks(8).zip(Blocks::bytes(block).chunks(8)).enumerate();
+    words.filter(|(_, (before, now))| before != now).map(|(n, (before, now))| (block.at + 8 * n, before, now))
 }
 
 /// So many are looked at one by one.
@@ -299,10 +308,7 @@ impl Blocks {
             if block.freed || Blocks::bytes(block) == content {
                 return false;
             }
-            let is_change = |(n, (now, old)): (usize, (&[u8], &[u8]))| {
-                now != old && !may_be(block.at + 8 * n, word_of(old), word_of(now))
-            };
-            Blocks::bytes(block).chunks(8).zip(content.chunks(8)).enumerate().any(is_change)
+            changed_words(block, content).any(|(at, old, now)| !may_be(at, word_of(old), word_of(now)))
         })
     }
 
@@ -371,8 +377,9 @@ impl Blocks {
         (self.blocks.len(), self.kept.len())
     }
 
-    /// Whether nothing was written to them since, and none was allocated or freed.
-    pub fn are_as_copied(&self, copy: &[u8], count: (usize, usize)) -> bool {
+    /// Whether nothing was written to them since, but for words that may be, and none was allocated or freed. It is asked with the
+    /// addresses of words, and with what they are.
+    pub fn are_as_copied(&self, copy: &[u8], count: (usize, usize), may_be: impl Fn(usize, u64) -> bool) -> bool {
         if count != (self.blocks.len(), self.kept.len()) {
             return false;
         }
@@ -380,6 +387,9 @@ impl Blocks {
         for block in self.blocks.iter().filter(|block| !block.freed) {
             match rest.split_at_checked(block.id.size) {
                 Some((before, others)) if are_same(before, Blocks::bytes(block)) => rest = others,
+                Some((before, others)) if changed_words(block, before).all(|(at, _, now)| may_be(at, word_of(now))) => {
+                    rest = others;
+                }
                 _ => return false,
             }
         }

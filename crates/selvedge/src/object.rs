@@ -47,6 +47,9 @@ pub(crate) struct Word {
     at: Option<At>,
 }
 
+/// How far a word's beginning is before where it remembers.
+pub(crate) const REMEMBERED: usize = std::mem::offset_of!(Word, remembered);
+
 /// What an object is, and where it was made.
 fn in_words((what, at): (&'static str, At)) -> String {
     format!("{what} (made at {}:{}:{})", at.file(), at.line(), at.column())

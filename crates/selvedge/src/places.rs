@@ -314,6 +314,14 @@ impl Places {
         Met { addr: Addr(base.0 + offset(size)), size, init, owner, outside }
     }
 
+    /// Whether what was met last in this run at an address, in a block, got some address for the engine because it lies there.
+    pub fn is_known_by(&self, at: usize, addr: Addr, blocks: &Blocks) -> bool {
+        let (place @ Place::Heap { .. }, _) = self.place(at, blocks) else { return false };
+        let Some(known) = self.known.get(&place).filter(|known| known.run == self.run) else { return false };
+        let slot = known.generation.checked_sub(1).and_then(|last| known.slots.get(last));
+        slot.is_some_and(|(base, _)| (base.0..base.0 + ROOM).contains(&addr.0))
+    }
+
     /// The addresses of what was met last in this run at a place outside of the model, if anything was.
     pub fn met_outside(&self, at: usize, blocks: &Blocks) -> Option<Range<u64>> {
         let (place @ Place::Outside { .. }, _) = self.place(at, blocks) else { return None };

@@ -8,7 +8,7 @@ use crate::left_out::LeftOut;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
 use crate::number::Number;
-use crate::object::Word;
+use crate::object::{REMEMBERED, Word};
 use crate::places::{Met, Place, Places};
 use crate::restored::Counts;
 use crate::retry::{Open, Retries, Standing};
@@ -384,6 +384,16 @@ impl Shared {
     pub fn recognise(&self, remembered: u64) -> Option<Seen> {
         let number = remembered & ((1 << NUMBER_BITS) - 1);
         self.numbers.get(number as usize).filter(|known| known.remembered == remembered).map(|known| known.seen)
+    }
+
+    /// Whether a word in a block is where an object that was met there notes that. It tells nobody anything: who meets it the next
+    /// time, be it the first time, knows it by the same address.
+    #[inline]
+    pub fn is_met_there(&self, at: usize, word: u64) -> bool {
+        word >> NUMBER_BITS >= FIRST_RUN
+            && self
+                .recognise(word)
+                .is_some_and(|seen| self.places.is_known_by(at - REMEMBERED, seen.addr, &self.blocks))
     }
 
     /// Meets the object that lies at an address.

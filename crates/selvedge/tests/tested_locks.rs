@@ -384,25 +384,63 @@ fn act(words: &[AtomicUsize; 2], act: Act, looks_once: bool) -> usize {
 
 type Outcomes = BTreeSet<Vec<usize>>;
 
-fn explore(program: &Program, (engine, model): (Engine, MemoryModel), looks_once: bool) -> (Outcomes, Stats) {
+/// Where the words are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Words {
+    Shared,
+    Leaked,
+    Static,
+}
+
+fn explore(program: &Program, with: (Engine, MemoryModel), looks_once: bool) -> (Outcomes, Stats) {
+    explore_in(Words::Shared, None, program, with, looks_once)
+}
+
+fn explore_in(
+    kind: Words,
+    bound: Option<usize>,
+    program: &Program,
+    (engine, model): (Engine, MemoryModel),
+    looks_once: bool,
+) -> (Outcomes, Stats) {
     let seen = Arc::new(Mutex::new(Outcomes::new()));
     let (noted, program) = (Arc::clone(&seen), Arc::new(program.clone()));
     let mut builder = Builder::new();
     (builder.engine, builder.memory_model) = (engine, model);
     (builder.max_branches, builder.max_permutations) = (300, Some(4000));
-    let stats = builder.explore(move || {
-        let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
-        let start = |n: usize| {
-            let (words, program) = (Arc::clone(&words), Arc::clone(&program));
-            thread::spawn(move || program[n].iter().fold(0, |all, &a| 1000 * all + act(&words, a, looks_once)))
-        };
-        let handles: Vec<_> = (0..program.len()).map(start).collect();
-        let mut outcome: Vec<usize> = handles.into_iter().map(|handle| handle.join().unwrap()).collect();
-        outcome.extend(words.each_ref().map(|word| word.load(Relaxed)));
-        noted.lock().unwrap().insert(outcome);
+    (builder.preemption_bound, builder.bound_after) = (bound, 0);
+    let stats = builder.explore(move || match kind {
+        Words::Shared => {
+            let words = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            run(&program, || Arc::clone(&words), looks_once, &noted);
+        }
+        Words::Leaked => {
+            let words: &'static _ = Box::leak(Box::new([const { AtomicUsize::new(0) }; 2]));
+            run(&program, || words, looks_once, &noted);
+        }
+        Words::Static => {
+            static WORDS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+            run(&program, || &WORDS, looks_once, &noted);
+        }
     });
     let outcomes = std::mem::take(&mut *seen.lock().unwrap());
     (outcomes, stats)
+}
+
+fn run<W: std::ops::Deref<Target = [AtomicUsize; 2]> + Send + 'static>(
+    program: &Arc<Program>,
+    words: impl Fn() -> W,
+    looks_once: bool,
+    noted: &Mutex<Outcomes>,
+) {
+    let start = |n: usize| {
+        let (words, program) = (words(), Arc::clone(program));
+        thread::spawn(move || program[n].iter().fold(0, |all, &a| 1000 * all + act(&words, a, looks_once)))
+    };
+    let handles: Vec<_> = (0..program.len()).map(start).collect();
+    let mut outcome: Vec<usize> = handles.into_iter().map(|handle| handle.join().unwrap()).collect();
+    outcome.extend(words().each_ref().map(|word| word.load(Relaxed)));
+    noted.lock().unwrap().insert(outcome);
 }
 
 /// Whether what was found is all that there is.
@@ -481,4 +519,25 @@ fn an_exploration_has_as_many_executions_as_the_next_one() {
         }
     }
     assert!(differ.is_empty(), "{differ:?}");
+}
+
+/// That an object is met for the first time is noted in it: in memory that is compared, or in a static, which is not.
+#[test]
+fn where_words_are_makes_no_difference() {
+    let number = |name, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
+    let (from, count) = (number("FROM", 50), number("COUNT", 25_u64));
+    let mut compared = 0;
+    for seed in (from..from + count).chain([150, 305]) {
+        let program = Random(seed).program();
+        for bound in [None, Some(1)] {
+            let with = (Engine::Graph, MODELS[(seed % 4) as usize]);
+            let [leaked, fixed] = [Words::Leaked, Words::Static].map(|kind| {
+                let (outcomes, stats) = explore_in(kind, bound, &program, with, false);
+                compared += u64::from(is_whole(&stats));
+                (outcomes, stats.complete, stats.blocked, stats.spurious, stats.failure.is_some())
+            });
+            assert_eq!(leaked, fixed, "{seed} {bound:?}");
+        }
+    }
+    assert!(compared > count, "{compared}");
 }

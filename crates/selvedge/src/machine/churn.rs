@@ -28,7 +28,7 @@
 
 use super::Slot;
 use super::surroundings::Surroundings;
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, changed_words, word_of};
 use crate::restored::Changes;
 use crate::runtime;
 use crate::spin::Waits;
@@ -68,10 +68,15 @@ impl Churn {
         let (own, others): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|(n, _)| self.own.contains(n));
         runtime::shared(|shared| {
             for (n, before) in others {
-                let (block, now) = shared.blocks.nth(n);
+                let (block, _) = shared.blocks.nth(n);
                 let counts = &shared.counts;
                 match before {
-                    Some(before) if !block.freed => changes.add(block.at, before, now, |at| counts.has(block.at, at)),
+                    Some(before) if !block.freed => {
+                        let is_met = |at, now| shared.is_met_there(at, word_of(now));
+                        for (at, before, now) in changed_words(block, before).filter(|it| !is_met(it.0, it.2)) {
+                            changes.add(at, before, now, |at| counts.has(block.at, at));
+                        }
+                    }
                     _ if counts.are_in(block.at) => changes.freed.push(block.at..block.at + block.id.size),
                     _ => return None,
                 }

@@ -165,7 +165,11 @@ impl<'a> Search<'a> {
                 let (block, bytes) = self.shared.blocks.nth(n);
                 add_block(&mut hasher, &block.id, usize::from(block.freed));
                 let (words, rest) = bytes.as_chunks();
-                words.iter().for_each(|&word| self.see(u64::from_ne_bytes(word), &mut hasher));
+                for (n, &word) in words.iter().enumerate() {
+                    let word = u64::from_ne_bytes(word);
+                    let is_met = self.shared.is_met_there(block.at + 8 * n, word);
+                    self.see(if is_met { 0 } else { word }, &mut hasher);
+                }
                 hasher.write(rest);
             } else if let Some(thread) = self.open_threads.pop() {
                 hasher.write_usize(thread);

@@ -72,7 +72,8 @@ impl Surroundings {
             stack == &self.stacks[std::mem::replace(&mut start, end)..end]
         });
         let same = |shared: &mut Shared| {
-            shared.copies.are_as_saved(&self.copies) && shared.blocks.are_as_copied(&self.blocks, self.count)
+            let is_met = |at, word| shared.is_met_there(at, word);
+            shared.copies.are_as_saved(&self.copies) && shared.blocks.are_as_copied(&self.blocks, self.count, is_met)
         };
         same_stacks && ends.next().is_none() && runtime::shared(same)
     }
