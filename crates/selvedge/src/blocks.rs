@@ -377,9 +377,13 @@ impl Blocks {
         (self.blocks.len(), self.kept.len())
     }
 
-    /// Whether nothing was written to them since, but for words that may be, and none was allocated or freed. It is asked with the
-    /// addresses of words, and with what they are.
-    pub fn are_as_copied(&self, copy: &[u8], count: (usize, usize), may_be: impl Fn(usize, u64) -> bool) -> bool {
+    /// Whether nothing was written to them since, but for words that may be, and none was allocated or freed.
+    pub fn are_as_copied(
+        &self,
+        copy: &[u8],
+        count: (usize, usize),
+        may_be: impl Fn(&(usize, &[u8], &[u8])) -> bool,
+    ) -> bool {
         if count != (self.blocks.len(), self.kept.len()) {
             return false;
         }
@@ -387,9 +391,7 @@ impl Blocks {
         for block in self.blocks.iter().filter(|block| !block.freed) {
             match rest.split_at_checked(block.id.size) {
                 Some((before, others)) if are_same(before, Blocks::bytes(block)) => rest = others,
-                Some((before, others)) if changed_words(block, before).all(|(at, _, now)| may_be(at, word_of(now))) => {
-                    rest = others;
-                }
+                Some((before, others)) if changed_words(block, before).all(|changed| may_be(&changed)) => rest = others,
                 _ => return false,
             }
         }

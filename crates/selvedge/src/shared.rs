@@ -1,6 +1,6 @@
 //! What operations and the machine share while a model is run.
 
-use crate::blocks::Installed;
+use crate::blocks::{Installed, word_of};
 use crate::borrow::Borrows;
 use crate::content::Copies;
 use crate::endless::Endless;
@@ -386,8 +386,14 @@ impl Shared {
         self.numbers.get(number as usize).filter(|known| known.remembered == remembered).map(|known| known.seen)
     }
 
-    /// Whether a word in a block is where an object that was met there notes that. It tells nobody anything: who meets it the next
-    /// time, be it the first time, knows it by the same address.
+    /// Whether nothing has become of a word in a block but that an object was met there, for the first time. It notes that, which
+    /// tells nobody anything. (If another one was there before that was met, it has been overwritten.)
+    pub fn was_met(&self, &(at, before, now): &(usize, &[u8], &[u8])) -> bool {
+        self.is_met_there(at, word_of(now)) && self.recognise(word_of(before)).is_none()
+    }
+
+    /// Whether a word in a block is where an object that was met there notes that. Who meets it the next time, be it the first
+    /// time, knows it by the same address.
     #[inline]
     pub fn is_met_there(&self, at: usize, word: u64) -> bool {
         word >> NUMBER_BITS >= FIRST_RUN

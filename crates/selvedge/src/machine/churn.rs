@@ -28,7 +28,7 @@
 
 use super::Slot;
 use super::surroundings::Surroundings;
-use crate::blocks::{Blocks, changed_words, word_of};
+use crate::blocks::{Blocks, changed_words};
 use crate::restored::Changes;
 use crate::runtime;
 use crate::spin::Waits;
@@ -72,8 +72,8 @@ impl Churn {
                 let counts = &shared.counts;
                 match before {
                     Some(before) if !block.freed => {
-                        let is_met = |at, now| shared.is_met_there(at, word_of(now));
-                        for (at, before, now) in changed_words(block, before).filter(|it| !is_met(it.0, it.2)) {
+                        let is_change = |changed: &_| !shared.was_met(changed);
+                        for (at, before, now) in changed_words(block, before).filter(is_change) {
                             changes.add(at, before, now, |at| counts.has(block.at, at));
                         }
                     }

@@ -72,8 +72,8 @@ impl Surroundings {
             stack == &self.stacks[std::mem::replace(&mut start, end)..end]
         });
         let same = |shared: &mut Shared| {
-            let is_met = |at, word| shared.is_met_there(at, word);
-            shared.copies.are_as_saved(&self.copies) && shared.blocks.are_as_copied(&self.blocks, self.count, is_met)
+            shared.copies.are_as_saved(&self.copies)
+                && shared.blocks.are_as_copied(&self.blocks, self.count, |changed| shared.was_met(changed))
         };
         same_stacks && ends.next().is_none() && runtime::shared(same)
     }
