@@ -5,9 +5,9 @@
 //! run again; but what is found out must be the same. So it is let happen once, at every moment at which it could.
 
 use crate::model::Builder;
-use crate::sync::Arc;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::{Arc, Mutex};
 use crate::{hint, thread};
 use std::cell::Cell;
 
@@ -100,4 +100,25 @@ fn exchanges_that_are_tried_again() {
         handles.into_iter().for_each(|handle| handle.join().unwrap());
     });
     assert!(moments > 10, "{moments}");
+}
+
+#[test]
+fn locks_that_are_tried() {
+    let moments = check(|| {
+        let shared = Arc::new((Mutex::new(0), AtomicUsize::new(0)));
+        let add = |shared: &(Mutex<usize>, AtomicUsize)| loop {
+            if let Ok(mut guard) = shared.0.try_lock() {
+                *guard += 1;
+                return shared.1.fetch_update(AcqRel, Relaxed, |old| (old < 3).then_some(old + 1)).is_ok();
+            }
+            thread::yield_now();
+        };
+        let handles = [0; 2].map(|_| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || add(&shared))
+        });
+        assert!(handles.into_iter().all(|handle| handle.join().unwrap()));
+        assert_eq!((*shared.0.lock().unwrap(), shared.1.load(Relaxed)), (2, 2));
+    });
+    assert!(moments > 1, "{moments}");
 }
