@@ -88,7 +88,7 @@ impl RustMachine {
 
     /// The same if the thread was not kept there, or others have done something since: everything is run again once, the
     /// attempt last, and the thread is kept where it begins.
-    fn all_are_pure_once_again(&mut self, attempt: &Attempt, past: &Past) -> bool {
+    pub(super) fn all_are_pure_once_again(&mut self, attempt: &Attempt, past: &Past) -> bool {
         if runtime::shared(|shared| shared.restart) {
             return false;
         }

@@ -4,6 +4,7 @@
 mod later;
 
 use super::awaits::is_look;
+use super::returns::TIMES;
 use super::snapshot::Snapshot;
 use super::{RustMachine, State, TRIED, past};
 use crate::retry::{Exchange, Retries, Speculates, Then, is_load, sees_no_more};
@@ -414,7 +415,9 @@ impl RustMachine {
             return self.starts_again(attempt.thread);
         }
         let in_place = self.all_are_pure_in_place(attempt, &past);
-        let pure = in_place && !cfg!(test) || self.all_are_pure_again(attempt, &past);
+        let pure = in_place && !cfg!(test)
+            || self.all_are_pure_again(attempt, &past)
+            || (1..TIMES).any(|_| self.all_are_pure_once_again(attempt, &past));
         let starts_again = runtime::shared(|shared| shared.restart);
         debug_assert!(
             pure || !in_place || starts_again,

@@ -62,9 +62,9 @@ const MOST: usize = 16;
 /// Nor more pasts.
 const MOST_PASTS: usize = 1 << 16;
 
-/// So often a look is tried out if the thread cannot be put back. That may be chance: memory outside of the model is looked at
-/// (`outside.rs`), and somebody else may have changed it meanwhile, on another thread of the operating system.
-const TIMES: u32 = 3;
+/// So often a look is tried out, or an attempt, if the thread cannot be put back. That may be chance: memory outside of the model is
+/// looked at (`outside.rs`), and somebody else may have changed it meanwhile, on another thread of the operating system.
+pub(super) const TIMES: u32 = 3;
 
 /// What is known of looks that may come back in another state.
 #[derive(Default)]
