@@ -4,45 +4,39 @@
 //! else may have changed it: another test, on another thread of the operating system. Then the thread is not put back, and all is
 //! run again; but what is found out must be the same. So it is let happen once, at every moment at which it could.
 
+use crate::interrupted::{Left, at_every_moment};
 use crate::model::Builder;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::{Arc, Mutex};
 use crate::{hint, thread};
-use std::cell::Cell;
 
 thread_local! {
-    /// At the how manieth moment from now on memory has changed; 0 if it has not, or has done so.
-    static LEFT: Cell<u32> = const { Cell::new(0) };
+    /// When memory has changed.
+    static LEFT: Left = const { Left::new() };
 }
 
 /// A moment at which memory may have changed; whether it has.
 pub(crate) fn is_now() -> bool {
-    let left = LEFT.get();
-    LEFT.set(left.saturating_sub(1));
-    left == 1
+    LEFT.with(Left::is_now)
 }
 
 /// How many executions a model has if memory has changed at some moment (0: at none), and what is said of it; none if it has
 /// ended before.
 fn explore(moment: u32, model: fn()) -> Option<(u64, u64, Vec<String>)> {
-    LEFT.set(moment);
+    LEFT.with(|left| left.set(moment));
     let mut builder = Builder::new();
     builder.spurious = false;
     let stats = builder.explore(model);
     assert_eq!((stats.failure, stats.not_covered), (None, Vec::<String>::new()), "{moment}");
-    (LEFT.replace(0) == 0).then_some((stats.complete, stats.blocked, stats.notes))
+    let is_over = LEFT.with(Left::is_over);
+    LEFT.with(|left| left.set(0));
+    is_over.then_some((stats.complete, stats.blocked, stats.notes))
 }
 
 /// Compares what is found whenever memory has changed with what is found otherwise. At how many moments it could.
 fn check(model: fn()) -> u32 {
-    let expected = explore(0, model).unwrap();
-    let mut moment = 1;
-    while let Some(found) = explore(moment, model) {
-        assert_eq!(found, expected, "memory has changed at moment {moment}");
-        moment += 1 + moment / 64;
-    }
-    moment
+    at_every_moment(|moment| explore(moment, model)).1
 }
 
 fn words() -> Arc<[AtomicUsize; 2]> {

@@ -12,49 +12,82 @@ use crate::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, Seq
 use crate::{hint, thread};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::sync::Mutex;
 
+/// At the how manieth moment from now on something happens; 0 if it does not, or has happened.
+pub(crate) struct Left(Cell<u32>);
+
+impl Left {
+    /// Nothing happens.
+    pub const fn new() -> Left {
+        Left(Cell::new(0))
+    }
+
+    /// A moment at which it could happen; whether it does.
+    pub fn is_now(&self) -> bool {
+        self.0.replace(self.0.get().saturating_sub(1)) == 1
+    }
+
+    /// From now on it happens at that moment.
+    pub fn set(&self, moment: u32) {
+        self.0.set(moment);
+    }
+
+    /// Whether it has happened, or does not.
+    pub fn is_over(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+/// Compares what is found if something happens at some moment, for every moment at which it could, with what is found if it does
+/// not (moment 0). That is none if all has ended before. What is found, and at how many moments something could have happened.
+pub(crate) fn at_every_moment<T: PartialEq + Debug>(found: impl Fn(u32) -> Option<T>) -> (T, u32) {
+    let expected = found(0).expect("it happens at no moment");
+    let mut moment = 1;
+    while let Some(found) = found(moment) {
+        assert_eq!(found, expected, "it happens at moment {moment}");
+        moment += 1 + moment / 32;
+    }
+    (expected, moment)
+}
+
 thread_local! {
-    /// At the how manieth moment from now on everything starts again; 0 if it does not, or has done so.
-    static LEFT: Cell<u32> = const { Cell::new(0) };
+    /// When everything starts again.
+    static LEFT: Left = const { Left::new() };
 }
 
 /// A moment at which everything may have to start again; whether it has to.
 pub(crate) fn is_now() -> bool {
-    let left = LEFT.get();
-    LEFT.set(left.saturating_sub(1));
-    left == 1
+    LEFT.with(Left::is_now)
 }
 
 type Outcomes = BTreeSet<Vec<usize>>;
 
 /// What a model comes to after everything has started again at some moment (0: at none); none if it has ended before.
 fn explore(moment: u32, model: fn() -> Vec<usize>) -> Option<Outcomes> {
-    LEFT.set(moment);
+    LEFT.with(|left| left.set(moment));
     let found: std::sync::Arc<Mutex<Outcomes>> = std::sync::Arc::default();
     let noted = std::sync::Arc::clone(&found);
     let mut builder = Builder::new();
     builder.spurious = false;
     let stats = builder.explore(move || {
         let outcome = model();
-        if !is_tried_out() && LEFT.get() == 0 {
+        if !is_tried_out() && LEFT.with(Left::is_over) {
             noted.lock().unwrap().insert(outcome);
         }
     });
     assert_eq!((stats.failure, stats.not_covered), (None, Vec::<String>::new()), "{moment}");
-    (LEFT.replace(0) == 0).then(|| std::mem::take(&mut *found.lock().unwrap()))
+    let is_over = LEFT.with(Left::is_over);
+    LEFT.with(|left| left.set(0));
+    is_over.then(|| std::mem::take(&mut *found.lock().unwrap()))
 }
 
 /// Compares what is found whenever everything starts again with what is found otherwise. At how many moments it could.
 fn check(model: fn() -> Vec<usize>) -> u32 {
-    let expected = explore(0, model).unwrap();
+    let (expected, moments) = at_every_moment(|moment| explore(moment, model));
     assert!(expected.len() > 1, "{expected:?}");
-    let mut moment = 1;
-    while let Some(found) = explore(moment, model) {
-        assert_eq!(found, expected, "everything starts again at moment {moment}");
-        moment += 1 + moment / 32;
-    }
-    moment
+    moments
 }
 
 fn words() -> Arc<[AtomicUsize; 3]> {
