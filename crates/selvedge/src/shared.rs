@@ -41,6 +41,8 @@ const FIRST_RUN: u64 = 1 << 38;
 
 /// As much of all stacks is cleared if pointers are looked for there.
 const DEEP: usize = 1 << 14;
+/// What is on a stack of a model that calls much, in bytes.
+const LARGE: usize = 1 << 11;
 
 /// What a thread has done in the present run.
 #[derive(Default)]
@@ -648,8 +650,10 @@ impl Shared {
         if size <= self.spins {
             return false;
         }
-        // Threads are suspended with operations a bit deeper than where they yield.
-        self.spins = (size + 384).next_power_of_two();
+        // Threads are suspended with operations a bit deeper than where they yield. Where frames are large, there are others that
+        // are larger still, of calls that come late: then all that was explored until then would have to be explored again.
+        let more = if size < LARGE { 384 } else { size };
+        self.spins = (size + more).next_power_of_two();
         self.restart = true;
         true
     }
