@@ -14,6 +14,7 @@ use crate::object::Word;
 use crate::request::Request;
 use crate::runtime::{self, At};
 use selvedge_ir::{Order, RmwOp};
+use selvedge_machine::ViolationKind;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -50,7 +51,7 @@ impl Made {
 
 /// A reference-counted value is about to be made.
 #[track_caller]
-fn begin<T: ?Sized>(counts: bool) -> (Made, Option<std::sync::Arc<Word>>) {
+fn begin<T: ?Sized>(counts: bool, first: u64) -> (Made, Option<std::sync::Arc<Word>>) {
     if runtime::current().is_none() || std::thread::panicking() {
         return (Made::OUTSIDE, None);
     }
@@ -59,7 +60,7 @@ fn begin<T: ?Sized>(counts: bool) -> (Made, Option<std::sync::Arc<Word>>) {
         runtime::shared(|shared| (Made { run: shared.run, number: shared.born("Arc", at) }, shared.config.count_arcs));
     let counted = counts || counts_all || std::mem::needs_drop::<T>();
     // Not by `then`: a function in between would be the place.
-    let count = if counted { Some(std::sync::Arc::new(Word::made("Arc", 8, 1))) } else { None };
+    let count = if counted { Some(std::sync::Arc::new(Word::made("Arc", 8, first))) } else { None };
     (made, count)
 }
 
@@ -121,9 +122,12 @@ impl<T> Arc<T> {
     where
         F: FnOnce(&Weak<T>) -> T,
     {
-        let (made, count) = begin::<T>(true);
-        // Until the value is there, nobody can upgrade the reference, whatever the count says.
+        // Until the value is there, nobody has a reference to it.
+        let (made, count) = begin::<T>(true, 0);
         let value = std::sync::Arc::new_cyclic(|weak| data(&Weak::new_of(weak.clone(), count.clone(), made)));
+        if let Some(count) = &count {
+            count.access(Order::Release, Request::rmw(RmwOp::Add, 1, false), Location::caller());
+        }
         Arc { value: Some(value), count, made }
     }
 }
@@ -133,7 +137,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn from_std(mut value: std::sync::Arc<T>) -> Self {
         assert!(std::sync::Arc::get_mut(&mut value).is_some(), "the `Arc` is not unique");
-        let (made, count) = begin::<T>(false);
+        let (made, count) = begin::<T>(false, 1);
         Arc { value: Some(value), count, made }
     }
 
@@ -180,7 +184,18 @@ impl<T: ?Sized> Arc<T> {
         match &self.count {
             Some(count) if self.is_of_this_run() => {
                 let less = Request::rmw(RmwOp::Sub, 1, true);
-                count.access(Order::AcqRel, less, at) == 1
+                match count.access(Order::Release, less, at) {
+                    0 if !std::thread::panicking() => {
+                        let message = "an `Arc` is dropped more often than there are references".to_owned();
+                        runtime::fail(ViolationKind::DoubleFree, message, at)
+                    }
+                    1 => {
+                        // As in `std`, only who is the last sees what the others have done.
+                        count.access(Order::Acquire, Request::load(), at);
+                        true
+                    }
+                    _ => false,
+                }
             }
             _ => std::sync::Arc::strong_count(self.value()) == 1,
         }
@@ -333,10 +348,15 @@ fn known_by(at: usize) -> (Option<std::sync::Arc<Word>>, Made) {
     if runtime::current().is_none() {
         return (None, Made::OUTSIDE);
     }
-    let (known, is_of_model) = runtime::shared(|shared| {
+    let (known, is_of_model, is_freed) = runtime::shared(|shared| {
         let known = shared.raw_arcs.get(&at).cloned();
-        (known.map(|(count, number)| (count, Made { run: shared.run, number })), shared.blocks.find(at).is_some())
+        let known = known.map(|(count, number)| (count, Made { run: shared.run, number }));
+        (known, shared.blocks.find(at).is_some(), shared.blocks.is_freed(at))
     });
+    if known.is_some() && is_freed && !std::thread::panicking() {
+        let message = "a pointer becomes an `Arc` after the last reference to the value was dropped".to_owned();
+        runtime::fail(ViolationKind::UseAfterFree, message, Location::caller());
+    }
     if known.is_none() && is_of_model && !std::thread::panicking() {
         // References that it does not know would not be counted.
         let feature = "`Arc::from_raw` of a pointer that comes neither from `Arc::into_raw` nor from `Arc::as_ptr`";
