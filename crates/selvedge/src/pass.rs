@@ -76,6 +76,7 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
         shared.config.count_senders = recorded.count_senders;
         shared.config.many_senders = recorded.many_senders;
         shared.config.sees_ends = recorded.sees_ends;
+        shared.config.drops_results = recorded.drops_results;
         shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
         updates
     });

@@ -106,7 +106,7 @@ const PARKS: u64 = selvedge_machine::memory::MAX_THREADS as u64;
 /// How many words channels can have in a model, besides those that they are made with.
 const CHANNELS: u64 = 1 << 13;
 /// The size of the memory for all of them.
-const BLOCK: u64 = ROOM * OUTSIDE + 8 * PARKS + 8 * CHANNELS + 8 * PARKS;
+const BLOCK: u64 = ROOM * OUTSIDE + 8 * PARKS + 8 * CHANNELS + 2 * 8 * PARKS;
 /// Every object has room for all sizes, so that a place may have objects of different sizes in different executions.
 const ROOM: u64 = 16;
 /// What lies further behind in a block is an object of its own.
@@ -420,6 +420,11 @@ impl Places {
     /// The word that says whether a thread has ended, if somebody asks.
     pub fn end_word(&self, thread: ThreadId) -> Addr {
         Addr(self.block.0 + ROOM * OUTSIDE + 8 * PARKS + 8 * CHANNELS + 8 * thread.index() as u64)
+    }
+
+    /// The word that says who has let go of what a thread returns, the thread or who could have joined it.
+    pub fn result_word(&self, thread: ThreadId) -> Addr {
+        Addr(self.end_word(thread).0 + 8 * PARKS)
     }
 
     /// The n-th word of a channel, and whether it was not known before; none if there are too many.

@@ -23,9 +23,11 @@ pub(crate) struct Recorded {
     pub count_arcs: bool,
     pub count_senders: bool,
     pub many_senders: bool,
-    /// Whether attempts of `fetch_update` are made one by one, and whether threads say that they have ended.
+    /// Whether attempts of `fetch_update` are made one by one, whether threads say that they have ended, and whether it is part of
+    /// the model who drops what they return.
     pub one_by_one: bool,
     pub sees_ends: bool,
+    pub drops_results: bool,
     /// What it ends with, if no step is wrong by itself: a data race, or the use of an object that may be freed.
     pub cut: Option<ViolationKind>,
     pub schedule: Schedule,
@@ -33,6 +35,9 @@ pub(crate) struct Recorded {
 
 /// The kinds of violations that are seen in an execution as a whole, at which it is cut off.
 const CUT: [(ViolationKind, char); 2] = [(ViolationKind::DataRace, 'r'), (ViolationKind::UseAfterFree, 'f')];
+
+/// Letters for the eight ways in which three things are or are not so: of the letters of one of them, each has its bit set.
+const MORE: [char; 8] = ['-', 'u', 'e', 'v', 'h', 'k', 'l', 'o'];
 
 /// Where a model is.
 pub(crate) fn model_at(at: At) -> String {
@@ -42,10 +47,22 @@ pub(crate) fn model_at(at: At) -> String {
 impl Recorded {
     /// An execution of a model that was run with this, and what is wrong with it.
     pub fn new(at: At, config: Config, kind: ViolationKind, schedule: Schedule) -> Recorded {
-        let Config { spurious, count_arcs, count_senders, many_senders, updates, sees_ends, .. } = config;
+        let Config { spurious, count_arcs, count_senders, many_senders, updates, sees_ends, drops_results, .. } =
+            config;
         let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
         let cut = CUT.map(|(kind, _)| kind).into_iter().find(|&cut| cut == kind);
-        Recorded { model, spurious, count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, schedule }
+        Recorded {
+            model,
+            spurious,
+            count_arcs,
+            count_senders,
+            many_senders,
+            one_by_one,
+            sees_ends,
+            drops_results,
+            cut,
+            schedule,
+        }
     }
 
     /// As text.
@@ -62,12 +79,8 @@ impl Recorded {
             (true, true) => 'b',
         };
         let cut = CUT.into_iter().find(|&(kind, _)| self.cut == Some(kind)).map(|(_, name)| name);
-        let more = match (self.one_by_one, self.sees_ends) {
-            (false, false) => '-',
-            (true, false) => 'u',
-            (false, true) => 'e',
-            (true, true) => 'v',
-        };
+        let more = [self.one_by_one, self.sees_ends, self.drops_results];
+        let more = MORE[(0..3).map(|n| usize::from(more[n]) << n).sum::<usize>()];
         let flags = [flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(cut);
         let mut text = String::with_capacity(self.model.len() + 16 + 8 * (threads.len() + steps.len()));
         text.add(&self.model).add(";").extend(flags);
@@ -117,14 +130,17 @@ impl Recorded {
             links.extend(std::iter::repeat_n(link, count));
         }
         let weak = flags.contains('w').then_some(links);
+        let more =
+            |bit: usize| move |c: char| MORE.iter().position(|&name| name == c).is_some_and(|n| n >> bit & 1 == 1);
         Some(Recorded {
             model: model.to_owned(),
             spurious: flags.contains('s'),
             count_arcs: flags.contains(['c', 'b', 'd']),
             count_senders: flags.contains(['n', 'b', 'm', 'd']),
             many_senders: flags.contains(['m', 'd']),
-            one_by_one: flags.contains(['u', 'v']),
-            sees_ends: flags.contains(['e', 'v']),
+            one_by_one: flags.contains(more(0)),
+            sees_ends: flags.contains(more(1)),
+            drops_results: flags.contains(more(2)),
             cut: CUT.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
             schedule: Schedule { threads, steps: made, links: weak },
         })
@@ -200,6 +216,7 @@ mod tests {
                 many_senders: false,
                 one_by_one: true,
                 sees_ends: false,
+                drops_results: false,
                 cut: None,
                 schedule,
             };
@@ -211,7 +228,10 @@ mod tests {
                 let cut = cuts[usize::from(count_arcs)];
                 let (sees_ends, one_by_one) = (count_senders, !many_senders);
                 recorded = Recorded { count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, ..recorded };
-                assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
+                for drops_results in [false, true] {
+                    recorded.drops_results = drops_results;
+                    assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
+                }
             }
         }
     }
@@ -227,6 +247,7 @@ mod tests {
             many_senders: false,
             one_by_one: false,
             sees_ends: true,
+            drops_results: true,
             cut: None,
             schedule,
         };

@@ -38,7 +38,8 @@ unsafe impl Sync for Scope<'_, '_> {}
 pub struct ScopedJoinHandle<'scope, T> {
     scope: *const RefCell<Vec<Thread>>,
     thread: Thread,
-    result: Packet<T>,
+    /// None once it was joined.
+    result: Option<Packet<T>>,
     lives: PhantomData<&'scope ()>,
 }
 
@@ -67,7 +68,7 @@ where
     let at = Location::caller();
     let scope = Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    let mut panicked = false;
+    let mut waited = Vec::new();
     loop {
         let Some(thread) = scope.threads.borrow_mut().pop() else { break };
         // As in `std`, what is thread-local to it may be dropped later. It is not if that makes no difference.
@@ -77,9 +78,11 @@ where
             runtime::perform(Request::join(thread.id().0), at);
             runtime::shared(|shared| shared.unjoined -= 1);
         }
-        let panics = scope.panics.borrow();
-        panicked |= panics.iter().any(|Panicked(other, has)| *other == thread.id().0 && has());
+        waited.push(thread.id().0);
     }
+    // Another thread of the scope may have joined it, and has taken the panic then.
+    let panics = scope.panics.borrow();
+    let panicked = panics.iter().any(|Panicked(thread, has)| waited.contains(thread) && has());
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(_) if panicked => panic!("a scoped thread panicked"),
@@ -120,7 +123,7 @@ impl<'scope> Scope<'scope, '_> {
         // SAFETY: it is called in `scope` only, while what it borrows is there.
         let has = unsafe { std::mem::transmute::<Box<dyn Fn() -> bool + 'scope>, Box<dyn Fn() -> bool>>(has) };
         self.panics.borrow_mut().push(Panicked(thread.id().0, has));
-        ScopedJoinHandle { scope: &raw const self.threads, thread, result, lives: PhantomData }
+        ScopedJoinHandle { scope: &raw const self.threads, thread, result: Some(result), lives: PhantomData }
     }
 }
 
@@ -131,14 +134,27 @@ fn is_scoped() {
     runtime::shared(|shared| shared.per_thread(thread).is_scoped = true);
 }
 
+impl<T> Drop for ScopedJoinHandle<'_, T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        if let Some(result) = self.result.take() {
+            thread::let_go(&self.thread, &result, Location::caller());
+        }
+    }
+}
+
 impl<T> ScopedJoinHandle<'_, T> {
     /// Waits for the end of the thread, and returns what it has returned.
     #[track_caller]
-    pub fn join(self) -> std::thread::Result<T> {
+    pub fn join(mut self) -> std::thread::Result<T> {
         // SAFETY: the scope lives as long as the handle.
         let threads = unsafe { &*self.scope };
-        threads.borrow_mut().retain(|thread| thread.id() != self.thread.id());
-        thread::joined(&self.thread, &self.result)
+        let waits_for = |thread: &Thread| thread.id() == self.thread.id();
+        let position = threads.borrow().iter().position(waits_for);
+        position.map(|n| threads.borrow_mut().remove(n));
+        // If the scope waits for the thread, or has, it has counted it, unless it only waits for what the thread returns.
+        let counts = position.is_some() || runtime::shared(|shared| shared.config.sees_ends);
+        thread::joined(&self.thread, &self.result.take().expect(thread::OPEN), counts)
     }
 
     /// Whether the function of the thread has returned, as far as this one sees: see

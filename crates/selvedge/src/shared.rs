@@ -100,6 +100,8 @@ pub(crate) struct Config {
     pub updates: Updates,
     /// Whether somebody asks if threads have ended, or waits for that and not for what comes after it: then they say so.
     pub sees_ends: bool,
+    /// Whether handles of threads are dropped that return what has to be dropped: then it is part of the model who drops it.
+    pub drops_results: bool,
 }
 
 /// What operations and the machine share.

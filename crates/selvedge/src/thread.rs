@@ -118,15 +118,16 @@ pub(crate) struct Left<T> {
 /// Waits for a thread.
 pub struct JoinHandle<T> {
     thread: Thread,
-    result: Packet<T>,
+    /// None once it was joined.
+    result: Option<Packet<T>>,
 }
 
 impl<T> JoinHandle<T> {
     /// Waits for the end of the thread, and returns what it has returned. It is an error only if it has panicked, and
     /// [`Builder::panics_end_threads`](crate::model::Builder::panics_end_threads) is set.
     #[track_caller]
-    pub fn join(self) -> std::thread::Result<T> {
-        joined(&self.thread, &self.result)
+    pub fn join(mut self) -> std::thread::Result<T> {
+        joined(&self.thread, &self.result.take().expect(OPEN), true)
     }
 
     /// Whether the function of the thread has returned, as far as this one sees: as with other things that are not
@@ -141,6 +142,46 @@ impl<T> JoinHandle<T> {
     /// The thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        if let Some(result) = self.result.take() {
+            let_go(&self.thread, &result, Location::caller());
+        }
+    }
+}
+
+/// Why a handle has a packet.
+pub(crate) const OPEN: &str = "who joins gives the handle away";
+
+/// A thread is never joined: what it returns is dropped with its handle, or by the thread itself, whichever is later.
+pub(crate) fn let_go<T>(thread: &Thread, result: &Packet<T>, at: At) {
+    if !std::mem::needs_drop::<T>() || runtime::current().is_none() || panicking() {
+        return;
+    }
+    if !runtime::shared(|shared| std::mem::replace(&mut shared.config.drops_results, true)) {
+        runtime::start_again();
+    }
+    drop_if_last(thread.id.0, result, at);
+}
+
+/// Drops what a thread has returned if the other one of the two who know of it, the thread and its handle, is gone. As with other
+/// things that are counted, only who is the last sees what the other has done.
+fn drop_if_last<T>(thread: selvedge_machine::ThreadId, result: &Packet<T>, at: At) {
+    let addr = runtime::shared(|shared| {
+        let addr = shared.places.result_word(thread);
+        shared.origins.entry(addr).or_insert(("the result of a thread", at));
+        addr
+    });
+    runtime::tidy_frame();
+    let gone = Request::rmw(RmwOp::Add, 1, true).at(addr, 8, Order::Release).for_purpose(Purpose::Sync);
+    if runtime::perform(gone, at) == 1 {
+        runtime::perform(Request::load().at(addr, 8, Order::Acquire).for_purpose(Purpose::Sync), at);
+        let value = result.lock().unwrap_or_else(PoisonError::into_inner).value.take();
+        drop(value);
     }
 }
 
@@ -179,10 +220,11 @@ fn end_access(thread: selvedge_machine::ThreadId, request: Request, order: Order
     runtime::perform(request.at(addr, 8, order), at)
 }
 
+/// Waits for a thread. Unless somebody else counts it as joined, it is counted here.
 #[track_caller]
-pub(crate) fn joined<T>(thread: &Thread, result: &Packet<T>) -> std::thread::Result<T> {
+pub(crate) fn joined<T>(thread: &Thread, result: &Packet<T>, counts: bool) -> std::thread::Result<T> {
     runtime::perform(Request::join(thread.id.0), Location::caller());
-    runtime::shared(|shared| shared.unjoined -= 1);
+    runtime::shared(|shared| shared.unjoined -= u32::from(counts));
     let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
     match (result.value.take(), result.panic.take()) {
         (Some(value), _) => Ok(value),
@@ -200,7 +242,7 @@ where
     T: 'static,
 {
     let (thread, result) = begin(f, None, |body| body);
-    JoinHandle { thread, result }
+    JoinHandle { thread, result: Some(result) }
 }
 
 /// Creates a thread whose body is made to live long enough.
@@ -231,6 +273,10 @@ where
             }
         } else {
             leave(f());
+        }
+        if std::mem::needs_drop::<T>() && runtime::glance(|shared| shared.config.drops_results) {
+            runtime::perform_deferred();
+            drop_if_last(runtime::must_be_inside(), &packet, at);
         }
         if runtime::glance(|shared| shared.config.sees_ends) {
             runtime::perform_deferred();
@@ -291,7 +337,7 @@ impl Builder {
         T: 'static,
     {
         let (thread, result) = begin(f, self.name, |body| body);
-        Ok(JoinHandle { thread, result })
+        Ok(JoinHandle { thread, result: Some(result) })
     }
 
     /// Creates a thread in a scope.
