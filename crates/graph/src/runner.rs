@@ -133,6 +133,11 @@ impl<M: Machine> Runner<M> {
             _ => {}
         }
         self.machine.memory_mut().set_now(self.made.len() as u32);
+        let is_access = matches!(event.kind, Kind::Read | Kind::Write) && event.role == Role::Memory;
+        let addr = (is_access && event.part.is_none()).then(|| self.place(event.loc).0);
+        if let Some(stop) = self.machine.elsewhere(step.thread, addr) {
+            return Err(stop);
+        }
         let result = self.machine.resume(step.thread, step.outcome);
         if let Err(Stop::Bound(_)) = result {
             self.bounded.push(self.made.len() - 1);

@@ -120,6 +120,14 @@ pub trait Machine {
     /// The memory objects, to be changed.
     fn memory_mut(&mut self) -> &mut Memory;
 
+    /// Asked before a thread is told the outcome of an operation that an engine knows from an execution in which threads ran in
+    /// another order, an access to these bytes if it is one: why it does not stand at that. Only programs that are not
+    /// deterministic do something else then.
+    #[inline]
+    fn elsewhere(&mut self, _thread: ThreadId, _addr: Option<Addr>) -> Option<Stop> {
+        None
+    }
+
     /// Whether stores have to be carried out in the memory, if the engine does not need them there itself: because threads
     /// look at it, or because what a stored pointer points to is shared from then on.
     fn wants_stores(&self) -> bool {

@@ -156,6 +156,8 @@ pub(crate) struct RustMachine {
     /// The number of steps of an execution that is over.
     ended: Option<usize>,
     stale: bool,
+    /// Why what the engine knows of the model does not hold: nothing that follows is an execution.
+    misled: Option<Stop>,
     saved: Vec<Saved>,
     marks: Vec<(usize, usize)>,
     /// What threads would do next, by all steps before it: to try it out is to run everything again.
@@ -227,6 +229,7 @@ impl RustMachine {
             made: 0,
             ended: None,
             stale: false,
+            misled: None,
             saved,
             marks,
             tried: FxHashMap::default(),

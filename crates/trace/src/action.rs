@@ -97,6 +97,19 @@ pub enum Footprint {
     Anything,
 }
 
+impl Footprint {
+    /// The bytes that an access is to, from where on.
+    pub fn addr(self) -> Option<u64> {
+        match self {
+            Footprint::Read { addr, .. }
+            | Footprint::Write { addr, .. }
+            | Footprint::Store { addr, .. }
+            | Footprint::Commute { addr, .. } => Some(addr),
+            _ => None,
+        }
+    }
+}
+
 /// Read-modify-writes that commute with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {

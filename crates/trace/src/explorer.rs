@@ -36,7 +36,7 @@ use selvedge_ir::EntityRef;
 use selvedge_machine::schedule::Schedule;
 use selvedge_machine::session::{Over, Session};
 use selvedge_machine::verdict::Progress;
-use selvedge_machine::{Access, Machine, Op, Sc, Status, Stop, ThreadId};
+use selvedge_machine::{Access, Addr, Machine, Op, Sc, Status, Stop, ThreadId};
 
 /// A prefix of the present execution.
 struct Level {
@@ -192,6 +192,11 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
     /// Executes a branch of the present level's wakeup tree.
     fn advance(&mut self, child: Node) -> Result<(), Over> {
         let Action { thread, mut choice, .. } = *self.tree.action(child);
+        if !self.sc.enabled(thread)
+            && let Some(stop) = self.sc.machine.elsewhere(thread, None)
+        {
+            return self.stopped(stop);
+        }
         debug_assert!(self.sc.enabled(thread), "a branch of a wakeup tree can be executed: {thread}");
         if self.trace.len() >= self.session.limits.max_events {
             return self.session.too_long(&self.sc.machine, thread);
@@ -209,6 +214,12 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             && self.trace.dependence.observers
         {
             self.locations.note(access, &mut self.trace.dependence);
+        }
+        if let (Op::Access(access), Some(addr)) = (&op, self.tree.action(child).footprint.addr())
+            && access.addr.0 != addr
+            && let Some(stop) = self.sc.machine.elsewhere(thread, Some(Addr(addr)))
+        {
+            return self.stopped(stop);
         }
         let result = self.sc.step(thread, choice);
         let (done, stop) = match result {

@@ -51,6 +51,9 @@ impl Machine for RustMachine {
         if restart {
             return Err(*runtime::starts_again());
         }
+        if let Some(stop) = &self.misled {
+            return Err(stop.clone());
+        }
         let now = self.memory.now();
         let ahead = match self.ahead {
             None => None,
@@ -174,6 +177,16 @@ impl Machine for RustMachine {
 
     /// Threads have memory of their own. This one is there for objects, whether they live, and their first values.
     #[inline]
+    #[inline]
+    fn elsewhere(&mut self, thread: ThreadId, addr: Option<Addr>) -> Option<Stop> {
+        let state = self.state(thread);
+        let stands = match &state.op {
+            Op::Access(access) => addr.is_none_or(|addr| addr == access.addr),
+            _ => addr.is_none(),
+        };
+        if stands && state.status == Status::Ready { None } else { self.is_misled(thread, addr) }
+    }
+
     fn wants_stores(&self) -> bool {
         false
     }
@@ -298,6 +311,9 @@ impl Machine for RustMachine {
     }
 
     fn at_end(&mut self) -> Result<(), Stop> {
+        if let Some(stop) = &self.misled {
+            return Err(stop.clone());
+        }
         if self.is_to_be_compared() || self.stale {
             self.run_again()?;
         }

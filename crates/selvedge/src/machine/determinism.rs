@@ -147,6 +147,31 @@ impl RustMachine {
         }
     }
 
+    /// A thread does not stand at what the engine knows from an execution in which threads ran in another order, an access to
+    /// these bytes if it is one. Who has come there first must not make a difference to others but by operations: the counts of
+    /// `std`'s `Arc`s say so, too, and what is then dropped, by whom, may do something.
+    #[cold]
+    pub(super) fn is_misled(&mut self, thread: ThreadId, addr: Option<Addr>) -> Option<Stop> {
+        if self.misled.is_none() && !runtime::shared(|shared| shared.restart) {
+            let state = &self.states[thread.index()];
+            let now = match state.status {
+                Status::Ready => report::operation(&state.op),
+                _ => "nothing".to_owned(),
+            };
+            let before = addr
+                .map_or_else(|| "something else".to_owned(), |addr| format!("an access to {}", report::object(addr)));
+            let name = report::name(thread);
+            let what = format!(
+                "{name} did this when threads ran in one order: {before}; and this in another: {now}. (Is there something that `std` \
+                 counts, such as a `std::sync::Arc`, whose last owner does something when he drops it?)"
+            );
+            let place = state.at.map(runtime::span).unwrap_or_default();
+            self.misled = Some(not_deterministic(&what, place));
+        }
+        let starts_again = || runtime::shared(|shared| shared.restart).then(|| *runtime::starts_again());
+        self.misled.clone().or_else(starts_again)
+    }
+
     /// A thread does not do what it has done before.
     #[cold]
     fn differs(&self, thread: ThreadId, before: &Deed, now: Option<&Pending>) -> Stop {
