@@ -42,7 +42,8 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let panics_end_threads = builder.panics_end_threads;
     let config = Config { timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
     let running = Running::start(config);
-    let mut stats = recorded(builder, at).and_then(|recorded| run_again(body, recorded)).unwrap_or_default();
+    let again = recorded(builder, at).and_then(|(recorded, asked)| run_again(body, recorded, asked));
+    let mut stats = again.unwrap_or_default();
     if stats.failure.is_none() {
         stats = all(builder, body, at)?;
     }
@@ -54,8 +55,8 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     Some(stats)
 }
 
-/// The execution that the environment, or the checkpoint file, asks for.
-fn recorded(builder: &Builder, at: At) -> Option<Recorded> {
+/// The execution that the environment asks for, or the checkpoint file has kept, and whether it is asked for.
+fn recorded(builder: &Builder, at: At) -> Option<(Recorded, bool)> {
     let asked = std::env::var("SELVEDGE_REPLAY").ok();
     if let Some(text) = &asked
         && Recorded::read(text).is_none()
@@ -63,12 +64,14 @@ fn recorded(builder: &Builder, at: At) -> Option<Recorded> {
         eprintln!("selvedge: SELVEDGE_REPLAY is not an execution of a model");
     }
     let file = || std::fs::read_to_string(builder.checkpoint_file.as_ref()?).ok();
+    let is_asked = asked.is_some();
     let recorded = Recorded::read(&asked.or_else(file)?)?;
-    (recorded.model == model_at(at)).then_some(recorded)
+    (recorded.model == model_at(at)).then_some((recorded, is_asked))
 }
 
-/// Runs one execution; none if it is not one of this model.
-fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
+/// Runs one execution; none if it is not one of this model. What is seen of executions as a whole is not seen when one is run. So if
+/// it was only kept, and does not fail by itself, that is none either: all are explored.
+fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Option<Stats> {
     let updates = runtime::shared(|shared| {
         let updates = shared.config.updates;
         shared.config.spurious = recorded.spurious;
@@ -92,22 +95,32 @@ fn run_again(body: &Body, recorded: Recorded) -> Option<Stats> {
             return None;
         }
     };
-    let mut failure = match &replay.stop {
-        Some((_, Stop::Violation(violation))) => report::violation(violation),
-        Some((_, Stop::Unsupported(unsupported))) => report::unsupported(unsupported),
-        Some((_, Stop::Bound(bound))) => format!("{}\n", bound.what),
-        None if recorded.cut.is_some() => report::cut_off(recorded.cut, &replay.events),
-        None if replay.threads.iter().any(|end| end.status != Status::Finished) => "threads wait forever\n".to_owned(),
-        None => match machine::leak() {
-            Some(violation) => report::violation(&violation),
-            None => "no thread panics or waits in this execution; it is the whole of it that is wrong\n".to_owned(),
-        },
+    let waits = || replay.threads.iter().any(|end| end.status != Status::Finished);
+    let goes_on = || replay.threads.iter().any(|end| end.status != Status::Finished && end.enabled);
+    let found = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => Some(report::violation(violation)),
+        Some((_, Stop::Unsupported(unsupported))) => Some(report::unsupported(unsupported)),
+        Some((_, Stop::Bound(bound))) => Some(format!("{}\n", bound.what)),
+        None if recorded.is_cut() || goes_on() => None,
+        None if waits() => Some("deadlock: threads wait forever\n".to_owned()),
+        None => machine::leak().map(|violation| report::violation(&violation)),
     };
+    if found.is_none() && !is_asked {
+        return None;
+    }
+    let mut failure = found.unwrap_or_else(|| {
+        let was = match recorded.kind {
+            Some(ViolationKind::Livelock) if waits() => "livelock: threads spin forever\n".to_owned(),
+            _ if recorded.is_cut() => report::cut_off(recorded.kind, &replay.events),
+            _ => return "nothing is wrong with this execution any more; without `SELVEDGE_REPLAY` all are explored\n".to_owned(),
+        };
+        format!("{was}(that is what was found; whether it is still so, only an exploration tells, without `SELVEDGE_REPLAY`)\n")
+    });
     failure.push_str("in this execution, which was run again:\n");
     let forever = match &replay.stop {
         Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
         Some(_) => false,
-        None => recorded.cut.is_none(),
+        None => !recorded.is_cut(),
     };
     failure.push_str(&table(&replay, forever));
     let not_covered = vec!["one execution was run again, and no other".to_owned()];
@@ -147,7 +160,7 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     if is_without_end(&first) && runtime::shared(Shared::has_more_patience) {
         first = explore(builder, body, deadline, &mut line)?;
     }
-    let mut stats = stats(builder, body, &mut first, at);
+    let (first, mut stats) = shown_as_found(builder, body, at, first, || explore(builder, body, deadline, &mut line))?;
     let (left_out, config) = runtime::shared(|shared| (shared.left_out, shared.config));
     if left_out.spurious && stats.failure.is_none() {
         if builder.spurious && builder.preemption_bound != Some(0) && first.interruption.is_none() {
@@ -174,7 +187,10 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
         );
     }
     if left_out.poison {
-        stats.not_covered.push("what else `is_poisoned` could see of threads that run at the same time".to_owned());
+        stats.not_covered.push(
+            "what else `is_poisoned` could see, and `clear_poison` clear, of threads that run at the same time"
+                .to_owned(),
+        );
     }
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
@@ -211,6 +227,27 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     Some(stats)
 }
 
+/// What an exploration has shown. A failing execution is run again to be shown, and threads run in another order then: if it turns out
+/// that something has to be counted that was not, all is explored again, with that.
+fn shown_as_found(
+    builder: &Builder,
+    body: &Body,
+    at: At,
+    mut result: Exploration,
+    mut explore: impl FnMut() -> Option<Exploration>,
+) -> Option<(Exploration, Stats)> {
+    let mut starts = 0;
+    loop {
+        let before = runtime::shared(|shared| shared.config);
+        let stats = stats(builder, body, &mut result, at);
+        starts += 1;
+        if starts == MOST_STARTS || runtime::is_spoiled() || runtime::shared(|shared| shared.config) == before {
+            return Some((result, stats));
+        }
+        result = explore()?;
+    }
+}
+
 /// What is wrong if threads do nothing but time out.
 fn times_out(builder: &Builder) -> String {
     format!(
@@ -245,8 +282,8 @@ fn second(
     stats: &mut Stats,
     line: &mut Line,
 ) -> Option<()> {
-    let mut result = explore(builder, body, deadline, line)?;
-    let second = self::stats(builder, body, &mut result, at);
+    let result = explore(builder, body, deadline, line)?;
+    let (_, second) = shown_as_found(builder, body, at, result, || explore(builder, body, deadline, line))?;
     stats.spurious = second.complete + second.blocked;
     stats.failure = second.failure;
     stats.replay = second.replay;

@@ -28,13 +28,18 @@ pub(crate) struct Recorded {
     pub one_by_one: bool,
     pub sees_ends: bool,
     pub drops_results: bool,
-    /// What it ends with, if no step is wrong by itself: a data race, or the use of an object that may be freed.
-    pub cut: Option<ViolationKind>,
+    /// What is wrong with it, if no step is wrong by itself.
+    pub kind: Option<ViolationKind>,
     pub schedule: Schedule,
 }
 
-/// The kinds of violations that are seen in an execution as a whole, at which it is cut off.
-const CUT: [(ViolationKind, char); 2] = [(ViolationKind::DataRace, 'r'), (ViolationKind::UseAfterFree, 'f')];
+/// The kinds of violations that are seen in an execution as a whole. At the first two it is cut off.
+const KINDS: [(ViolationKind, char); 4] = [
+    (ViolationKind::DataRace, 'r'),
+    (ViolationKind::UseAfterFree, 'f'),
+    (ViolationKind::Deadlock, 'x'),
+    (ViolationKind::Livelock, 'y'),
+];
 
 /// Letters for the eight ways in which three things are or are not so: of the letters of one of them, each has its bit set.
 const MORE: [char; 8] = ['-', 'u', 'e', 'v', 'h', 'k', 'l', 'o'];
@@ -50,7 +55,7 @@ impl Recorded {
         let Config { spurious, count_arcs, count_senders, many_senders, updates, sees_ends, drops_results, .. } =
             config;
         let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
-        let cut = CUT.map(|(kind, _)| kind).into_iter().find(|&cut| cut == kind);
+        let kind = KINDS.map(|(kind, _)| kind).into_iter().find(|&known| known == kind);
         Recorded {
             model,
             spurious,
@@ -60,9 +65,14 @@ impl Recorded {
             one_by_one,
             sees_ends,
             drops_results,
-            cut,
+            kind,
             schedule,
         }
+    }
+
+    /// Whether it is cut off where something is wrong: a data race, or the use of an object that may be freed.
+    pub fn is_cut(&self) -> bool {
+        matches!(self.kind, Some(ViolationKind::DataRace | ViolationKind::UseAfterFree))
     }
 
     /// As text.
@@ -78,10 +88,10 @@ impl Recorded {
             (true, true) if self.many_senders => 'd',
             (true, true) => 'b',
         };
-        let cut = CUT.into_iter().find(|&(kind, _)| self.cut == Some(kind)).map(|(_, name)| name);
+        let kind = KINDS.into_iter().find(|&(kind, _)| self.kind == Some(kind)).map(|(_, name)| name);
         let more = [self.one_by_one, self.sees_ends, self.drops_results];
         let more = MORE[(0..3).map(|n| usize::from(more[n]) << n).sum::<usize>()];
-        let flags = [flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(cut);
+        let flags = [flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(kind);
         let mut text = String::with_capacity(self.model.len() + 16 + 8 * (threads.len() + steps.len()));
         text.add(&self.model).add(";").extend(flags);
         text.push(';');
@@ -141,7 +151,7 @@ impl Recorded {
             one_by_one: flags.contains(more(0)),
             sees_ends: flags.contains(more(1)),
             drops_results: flags.contains(more(2)),
-            cut: CUT.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
+            kind: KINDS.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
             schedule: Schedule { threads, steps: made, links: weak },
         })
     }
@@ -217,17 +227,18 @@ mod tests {
                 one_by_one: true,
                 sees_ends: false,
                 drops_results: false,
-                cut: None,
+                kind: None,
                 schedule,
             };
             let counts = [(false, false), (false, true), (true, true)];
-            let cuts = [None, Some(ViolationKind::DataRace)];
+            let kinds = [None, Some(ViolationKind::Livelock)];
             for (count_arcs, (many_senders, count_senders)) in
                 [false, true].into_iter().flat_map(|arcs| counts.map(|counts| (arcs, counts)))
             {
-                let cut = cuts[usize::from(count_arcs)];
+                let kind = kinds[usize::from(count_arcs)];
                 let (sees_ends, one_by_one) = (count_senders, !many_senders);
-                recorded = Recorded { count_arcs, count_senders, many_senders, one_by_one, sees_ends, cut, ..recorded };
+                recorded =
+                    Recorded { count_arcs, count_senders, many_senders, one_by_one, sees_ends, kind, ..recorded };
                 for drops_results in [false, true] {
                     recorded.drops_results = drops_results;
                     assert_eq!(Recorded::read(&recorded.write()).as_ref(), Some(&recorded));
@@ -248,7 +259,7 @@ mod tests {
             one_by_one: false,
             sees_ends: true,
             drops_results: true,
-            cut: None,
+            kind: None,
             schedule,
         };
         assert_eq!(Recorded::read(&recorded.write()), Some(recorded));

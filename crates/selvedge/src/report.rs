@@ -197,9 +197,10 @@ pub(crate) fn violation(violation: &Violation) -> String {
 
 /// What is wrong with an execution that was cut off because of what its last step has to do with older ones, in words.
 pub(crate) fn cut_off(kind: Option<ViolationKind>, events: &[EventRecord]) -> String {
-    let (Some((last, older)), Some(ViolationKind::DataRace)) = (events.split_last(), kind) else {
+    if kind != Some(ViolationKind::DataRace) {
         return "use-after-free: an object is freed while another thread may still access it\n".to_owned();
-    };
+    }
+    let Some((last, older)) = events.split_last() else { return "data-race\n".to_owned() };
     let conflicts = |event: &EventRecord| match (&event.op, &last.op) {
         (Op::Access(a), Op::Access(b)) => {
             let writes = event.done.new.is_some() || last.done.new.is_some();

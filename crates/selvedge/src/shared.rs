@@ -82,7 +82,7 @@ pub(crate) enum Local {
 }
 
 /// What a model is run with.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Config {
     /// Whether exchanges may fail and waits may end for no reason.
     pub spurious: bool,

@@ -1,9 +1,13 @@
 //! An execution that fails is run again: this program starts itself with what the message says.
 
+// A cell that two threads share.
+#![allow(unsafe_code)]
+
 use selvedge::model::{Builder, Stats};
-use selvedge::sync::Arc;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use selvedge::sync::mpsc::channel;
+use selvedge::sync::{Arc, Mutex};
 use selvedge::{hint, thread};
 use std::process::Command;
 
@@ -129,4 +133,139 @@ fn a_checkpoint_file_keeps_the_execution_that_failed() {
     std::fs::remove_file(&file).unwrap();
     assert_eq!((second.complete, second.replay), (0, first.replay));
     assert_eq!(second.not_covered, ["one execution was run again, and no other"]);
+}
+
+/// What is wrong with a model in several ways, or with none.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Wrong {
+    Race,
+    Deadlock,
+    Livelock,
+    Assertion,
+    Leak,
+}
+
+fn wrong_in_some_way(builder: &Builder, way: Option<Wrong>) -> Stats {
+    builder.explore(move || {
+        let shared = Arc::new((AtomicUsize::new(0), Cell::new(0), Mutex::new(0), Mutex::new(0)));
+        let other = Arc::clone(&shared);
+        let handle = thread::spawn(move || {
+            other.1.set(1);
+            other.0.store(1, if way == Some(Wrong::Race) { Relaxed } else { Release });
+            let (one, two) = (&other.2, &other.3);
+            let (one, two) = if way == Some(Wrong::Deadlock) { (two, one) } else { (one, two) };
+            let _both = (one.lock().unwrap(), two.lock().unwrap());
+        });
+        if shared.0.load(Acquire) == 1 {
+            assert_eq!(shared.1.get(), 1);
+            assert_ne!(way, Some(Wrong::Assertion));
+            if way == Some(Wrong::Leak) {
+                std::mem::forget(Arc::clone(&shared));
+            }
+        }
+        drop((shared.2.lock().unwrap(), shared.3.lock().unwrap()));
+        while way == Some(Wrong::Livelock) && shared.0.load(Relaxed) != 2 {
+            hint::spin_loop();
+        }
+        handle.join().unwrap();
+    })
+}
+
+/// Shared without a lock: that is what is looked at.
+struct Cell(selvedge::cell::Cell<usize>);
+
+// SAFETY: whether two threads use it at a time is what is looked for.
+unsafe impl Sync for Cell {}
+
+impl Cell {
+    fn new(value: usize) -> Cell {
+        Cell(selvedge::cell::Cell::new(value))
+    }
+
+    fn set(&self, value: usize) {
+        self.0.set(value);
+    }
+
+    fn get(&self) -> usize {
+        self.0.get()
+    }
+}
+
+/// The execution is kept in a file for the next time, but when the model is right, that is what is said.
+#[test]
+fn a_model_that_was_mended_passes() {
+    for way in [Wrong::Race, Wrong::Deadlock, Wrong::Livelock, Wrong::Assertion, Wrong::Leak] {
+        let file = std::env::temp_dir().join(format!("selvedge-mended-{way:?}-{}", std::process::id()));
+        let mut builder = Builder::new();
+        builder.checkpoint_file(file.to_str().unwrap());
+        let first = wrong_in_some_way(&builder, Some(way)).failure.expect("it is wrong");
+        let again = wrong_in_some_way(&builder, Some(way)).failure.expect("it still is");
+        let kind = |failure: &str| failure.split(':').next().unwrap_or_default().to_owned();
+        assert_eq!(kind(&first), kind(&again), "{first}\n{again}");
+        let mended = wrong_in_some_way(&builder, None);
+        assert_eq!(mended.failure, None, "{way:?}");
+        assert!(mended.complete > 1, "{way:?}: all is explored");
+        let _ = std::fs::remove_file(&file);
+    }
+}
+
+#[test]
+fn target_wrong_in_some_way() {
+    let way = match std::env::var("WAY").as_deref() {
+        Ok("Race") => Some(Wrong::Race),
+        Ok("Deadlock") => Some(Wrong::Deadlock),
+        Ok("Livelock") => Some(Wrong::Livelock),
+        _ => None,
+    };
+    println!("failure: {:?}", wrong_in_some_way(&Builder::new(), way).failure);
+}
+
+/// An execution that is run again on its own says what it was kept for, and does not say so of a model in which that cannot be seen.
+#[test]
+fn what_is_run_again_says_what_was_found() {
+    for way in [Wrong::Race, Wrong::Deadlock, Wrong::Livelock] {
+        let replay = wrong_in_some_way(&Builder::new(), Some(way)).replay.expect("it is wrong");
+        let run = |way: &str| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["target_wrong_in_some_way", "--exact", "--nocapture"]);
+            let output = command.env("SELVEDGE_REPLAY", &replay).env("WAY", way).output().unwrap();
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+        };
+        let again = run(&format!("{way:?}"));
+        let name = match way {
+            Wrong::Race => "data-race: step",
+            Wrong::Deadlock => "deadlock: ",
+            _ => "livelock: ",
+        };
+        assert!(again.contains(name) && again.contains("which was run again"), "{again}");
+        let mended = run("");
+        let open = mended.contains("only an exploration tells") || mended.contains("nothing is wrong with this");
+        let none = mended.contains("failure: None") || mended.contains("is not possible");
+        assert!(open || none, "{way:?}: {mended}");
+    }
+}
+
+/// Two threads send, which is found out only when the execution is run again to be shown: threads run in another order then.
+#[test]
+fn what_is_counted_when_it_is_shown_is_counted_when_it_is_found() {
+    let stats = Builder::new().explore(|| {
+        let cell = std::sync::Arc::new(Cell::new(0));
+        let (sender, receiver) = channel();
+        let (other, again) = (sender.clone(), std::sync::Arc::clone(&cell));
+        let one = thread::spawn(move || {
+            other.send(1).unwrap();
+            other.send(1).unwrap();
+        });
+        let two = thread::spawn(move || {
+            again.get();
+            sender.send(1).unwrap();
+        });
+        receiver.recv().unwrap();
+        let _ = receiver.try_recv();
+        cell.set(1);
+        one.join().unwrap();
+        two.join().unwrap();
+    });
+    let failure = stats.failure.expect("it races");
+    assert!(failure.starts_with("data-race") && !failure.contains("cannot be shown"), "{failure}");
 }

@@ -93,6 +93,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Forgets that somebody has panicked while he held it.
     #[track_caller]
     pub fn clear_poison(&self) {
+        super::poison::is_cleared();
         // SAFETY: the flag is in a cell that is never borrowed.
         unsafe { (*self.content.get(&self.word, true, Location::caller())).set_poisoned(false) };
     }

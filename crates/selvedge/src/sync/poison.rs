@@ -35,6 +35,13 @@ pub(super) fn poisoned<G>(is_poisoned: bool, guard: G) -> LockResult<G> {
     if is_poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }
 }
 
+/// Somebody clears the flag of a lock, most often while he holds it. That is no operation either.
+pub(super) fn is_cleared() {
+    if runtime::current().is_some() && !runtime::alone() {
+        runtime::shared(|shared| shared.left_out.poison = true);
+    }
+}
+
 /// Somebody looks at a lock from outside. That is no operation, so what he could see of what others are about to do is not
 /// explored; the verdict says so.
 pub(super) fn is_looked_at() {
