@@ -111,8 +111,10 @@ fn locks_that_are_tried() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || add(&shared))
         });
+        assert!(add(&shared));
         assert!(handles.into_iter().all(|handle| handle.join().unwrap()));
-        assert_eq!((*shared.0.lock().unwrap(), shared.1.load(Relaxed)), (2, 2));
+        assert_eq!((*shared.0.lock().unwrap(), shared.1.load(Relaxed)), (3, 3));
     });
-    assert!(moments > 1, "{moments}");
+    // There are one or two, depending on what compilers leave on the stack.
+    assert!(moments > 0, "{moments}");
 }

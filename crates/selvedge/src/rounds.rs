@@ -235,7 +235,9 @@ fn is_addition(access: &Access) -> bool {
 /// The object of an operation that a loop could wait with.
 fn waits(op: &Op) -> Option<Addr> {
     match op {
-        Op::Access(access) if access.purpose == Purpose::Lock || is_look(access) => Some(access.addr),
+        Op::Access(access) if access.purpose == Purpose::Lock => Some(access.addr),
+        // With some values a load may begin attempts, and with others the loop may wait.
+        Op::Access(access) if is_look(&Access { speculative: None, ..*access }) => Some(access.addr),
         _ => None,
     }
 }

@@ -423,3 +423,124 @@ fn a_data_race_of_an_attempt_that_fails_is_found() {
         assert!(failure.contains("race"), "{one_by_one}: {failure:?}");
     }
 }
+
+/// A lock in one word. Who waits for it puts a node on its own stack at the head of a list, once per attempt, and parks. When an
+/// attempt is tried out, others' nodes are looked at that nobody has looked at in the execution.
+mod queued_on_stacks {
+    use super::*;
+    use selvedge::thread::Thread;
+
+    struct Node {
+        next: AtomicUsize,
+        woken: AtomicUsize,
+        thread: Thread,
+    }
+
+    fn lock(word: &AtomicUsize) {
+        let mut seen = word.load(Relaxed);
+        loop {
+            if seen & 1 == 0 {
+                match word.compare_exchange(seen, seen | 1, Acquire, Relaxed) {
+                    Ok(_) => return,
+                    Err(now) => {
+                        seen = now;
+                        continue;
+                    }
+                }
+            }
+            let (next, woken) = (AtomicUsize::new(seen & !1), AtomicUsize::new(0));
+            let node = Node { next, woken, thread: thread::current() };
+            let head = ptr::from_ref(&node).expose_provenance() | 1;
+            if let Err(now) = word.compare_exchange(seen, head, AcqRel, Relaxed) {
+                seen = now;
+                continue;
+            }
+            while node.woken.load(Acquire) == 0 {
+                thread::park();
+            }
+            seen = word.load(Relaxed);
+        }
+    }
+
+    fn unlock(word: &AtomicUsize) {
+        let mut seen = word.load(Acquire);
+        loop {
+            if seen & !1 == 0 {
+                match word.compare_exchange(seen, 0, Release, Acquire) {
+                    Ok(_) => return,
+                    Err(now) => {
+                        seen = now;
+                        continue;
+                    }
+                }
+            }
+            // SAFETY: only who has the lock takes nodes from the list, and who waits is there until it was woken.
+            let node = unsafe { &*ptr::with_exposed_provenance::<Node>(seen & !1) };
+            match word.compare_exchange(seen, node.next.load(Relaxed), AcqRel, Acquire) {
+                Ok(_) => {
+                    let thread = node.thread.clone();
+                    node.woken.store(1, Release);
+                    return thread.unpark();
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_met_in_an_attempt_that_fails_is_not_mistaken() {
+        let [together, one_by_one] = [false, true].map(|one_by_one| {
+            let stats = explore(one_by_one, || {
+                let word = Arc::new(AtomicUsize::new(1));
+                let handles = [0; 2].map(|_| {
+                    let word = Arc::clone(&word);
+                    thread::spawn(move || {
+                        lock(&word);
+                        unlock(&word);
+                    })
+                });
+                unlock(&word);
+                handles.into_iter().for_each(|handle| handle.join().unwrap());
+                assert_eq!(word.load(Relaxed), 0);
+            });
+            assert_eq!(stats.failure, None);
+            stats.complete
+        });
+        assert!(together <= one_by_one, "{together} and {one_by_one}");
+    }
+}
+
+/// With some values a loop tries an exchange, one of two, and with others it waits, without saying so.
+#[test]
+fn a_loop_may_try_with_some_values_and_wait_with_others() {
+    fn take(x: &AtomicUsize) {
+        loop {
+            match x.load(Relaxed) {
+                0 if x.compare_exchange(0, 1, Relaxed, Relaxed).is_ok() => return,
+                1 if x.compare_exchange(1, 2, Relaxed, Relaxed).is_ok() => return,
+                _ => {}
+            }
+        }
+    }
+    fn pass_by(x: &AtomicUsize) {
+        if x.compare_exchange(0, 1, Relaxed, Relaxed).is_ok() {
+            if x.compare_exchange(1, 4, Relaxed, Relaxed).is_err() {
+                x.store(4, Relaxed);
+            }
+            x.store(0, Relaxed);
+        }
+    }
+    for (one_by_one, first) in [(false, true), (false, false), (true, true), (true, false)] {
+        let stats = explore(one_by_one, move || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let threads = if first { [take, pass_by] } else { [pass_by, take] };
+            let handles = threads.map(|f| {
+                let x = Arc::clone(&x);
+                thread::spawn(move || f(&x))
+            });
+            handles.into_iter().for_each(|handle| handle.join().unwrap());
+        });
+        assert_eq!((stats.failure, stats.not_covered), (None, vec![]), "one by one: {one_by_one}, first: {first}");
+        assert!(stats.complete > 1);
+    }
+}

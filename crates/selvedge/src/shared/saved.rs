@@ -62,7 +62,9 @@ impl Shared {
 
     /// Forgets objects that were met since. Those outside of the model do not.
     fn put_numbers_back(&mut self, saved: &[Numbered]) {
-        let same = self.numbers.iter().zip(saved).take_while(|(now, saved)| now.remembered == saved.remembered).count();
+        // What was met in the meantime may have got the number of what was met there before.
+        let is_same = |(now, saved): &(&Numbered, &Numbered)| now.remembered == saved.remembered && now == saved;
+        let same = self.numbers.iter().zip(saved).take_while(is_same).count();
         if self.numbers[same..].iter().any(|known| known.seen.outside) {
             self.mark = RUNS.fetch_add(1, Ordering::Relaxed);
         }
