@@ -13,6 +13,7 @@
 #[path = "../tests/differential/common/mod.rs"]
 mod common;
 
+use common::locks::SHAPES;
 use common::random::{Source, check, sources};
 use common::{LEVELS, MODELS, Plan, compare};
 use selvedge_graph::MemoryModel;
@@ -50,7 +51,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut arguments = Arguments {
         seconds: None,
         seed: 1,
-        sources: sources(),
+        sources: sources().into_iter().chain(SHAPES.iter().map(Source::Shape)).collect(),
         models: MODELS.to_vec(),
         level: None,
         limits: Limits { graphs: 2_000, ..Limits::default() },
@@ -97,8 +98,13 @@ fn random(arguments: &Arguments) -> bool {
     let (mut programs, mut graphs, mut restarted, mut failures) = (0, 0, 0, 0);
     let mut said = Instant::now();
     for seed in arguments.seed.. {
-        let plan =
-            Plan { only: arguments.level, limits: arguments.limits, invariants: seed % 4 == 0, jobs: seed % 4 == 1 };
+        let plan = Plan {
+            only: arguments.level,
+            limits: arguments.limits,
+            invariants: seed % 4 == 0,
+            jobs: seed % 4 == 1,
+            spins: false,
+        };
         for &source in &arguments.sources {
             for &models in &arguments.models {
                 if over() {
@@ -139,7 +145,7 @@ fn files(arguments: &Arguments) -> bool {
         let program: Program = text.parse().map_err(|error| format!("{error}"))?;
         for &models in &arguments.models {
             let limits = Limits { graphs: 1_000_000, ..Limits::default() };
-            let plan = Plan { only: arguments.level, limits, invariants: true, jobs: true };
+            let plan = Plan { only: arguments.level, limits, invariants: true, jobs: true, spins: false };
             compare(&program, models, plan).ok_or("too large")??;
         }
         Ok(())

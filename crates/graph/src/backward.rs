@@ -47,7 +47,7 @@ pub fn revisits_after(
     debug_assert!(newest.is_none_or(|newest| past.deletes_maximal(newest, looked_at)), "that is known");
     // Of reads that `w` does not depend on.
     let could = |r: EventId, event: &Event| {
-        let settled = || event.composite || in_place && past.waits(r) || is_confirmation(graph, r);
+        let settled = || event.composite || event.tested || in_place && past.waits(r) || is_confirmation(graph, r);
         limit.is_none_or(|limit| r <= limit) && !settled()
     };
     let mut others = graph.location(loc).reads_by(past.counts, false);

@@ -113,6 +113,10 @@ pub struct Event {
     pub turn: Turn,
     /// The read of a compare-and-exchange that confirms a speculative read (the paper's R^conf).
     pub confirms: bool,
+    /// The read of an exchange that reads from what a load before it has read from (`explorer/tested.rs`).
+    pub tested: bool,
+    /// A load that goes on with one value at most of those that are known: what waits behind it could wait in it (`explorer/tested.rs`).
+    pub choosy: bool,
     /// A loop that waits begins with it: its thread may have let others go first before it (only kept if preemptions are counted).
     pub yields: bool,
     /// What it is part of.
@@ -171,6 +175,8 @@ impl Event {
             composite: false,
             turn: Turn::Now,
             confirms: false,
+            tested: false,
+            choosy: false,
             yields: false,
             role: Role::Memory,
             part: None,

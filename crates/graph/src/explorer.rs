@@ -19,6 +19,7 @@
 //! | `explorer/in_place.rs` | reads that are read again in place (4, 22) |
 //! | `explorer/store_as_exchange.rs` | writes that are ordered by making stores exchanges (section 7) |
 //! | `explorer/speculative.rs` | confirmation loops (11 to 13, 16 to 18) |
+//! | `explorer/tested.rs` | exchanges that wait, with a load before; not in the paper |
 //! | `explorer/older_value.rs` | confirmations of a value that was written twice |
 //! | `explorer/composite.rs` | attempts that read several things; not in the paper |
 //! | `explorer/ways.rs` | how attempts that were put off get on |
@@ -70,6 +71,7 @@ mod sites;
 mod speculative;
 mod start_again;
 mod store_as_exchange;
+mod tested;
 mod ways;
 mod whole;
 mod write;
@@ -441,6 +443,9 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
                 return Some(thread);
             }
             self.frame().graph.may_be_open = false;
+        }
+        if let Some(thread) = self.tester() {
+            return Some(thread);
         }
         debug_assert_eq!(self.open_thread(), None, "it is noted when a thread has to go on");
         let mut parked = None;

@@ -184,6 +184,12 @@ impl Access {
         self.until.is_some() || self.spins
     }
 
+    /// Whether it is an exchange that may wait, which a load before it may have tested.
+    #[inline]
+    pub fn may_be_tested(&self) -> bool {
+        self.may_wait() && !self.confirms && matches!(self.kind, AccessKind::Rmw { .. } | AccessKind::Cas { .. })
+    }
+
     /// Whether the access looks at the old bytes.
     #[inline]
     pub fn reads(&self) -> bool {

@@ -31,6 +31,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use without_bound::explore;
 
+/// How executions are reduced.
+const REDUCTIONS: selvedge_graph::Reductions =
+    selvedge_graph::Reductions { tested: true, ..selvedge_graph::Reductions::ALL };
 /// After so many starts loops are not learned any more.
 const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 
@@ -350,7 +353,7 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
             }
             Engine::Graph => {
                 let (model, limits) = (builder.memory_model, limits.clone());
-                let reductions = selvedge_graph::Reductions::ALL;
+                let reductions = REDUCTIONS;
                 let preemptions = scope.preemptions.map(|bound| u32::try_from(bound).unwrap_or(u32::MAX));
                 let options = selvedge_graph::Options { model, reductions, preemptions, limits };
                 let mut storage = runtime::shared(|shared| std::mem::take(&mut shared.storage));

@@ -430,8 +430,8 @@ fn a_data_race_is_told_again() {
     });
     std::fs::remove_file(&file).expect("the execution is written");
     assert!(first.contains("data race on UnsafeCell") && !first.contains("run again:"), "{first}");
-    assert!(again.contains("data-race: step 3 races with step 2") && again.contains("which was run again"), "{again}");
-    assert!(!again.contains("forever"), "{again}");
+    // Whether one execution races is not seen when it is run: it is found again.
+    assert_eq!(first, again);
 }
 
 struct Unchecked(UnsafeCell<u32>);

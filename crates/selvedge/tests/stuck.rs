@@ -205,9 +205,8 @@ fn a_model_none_of_whose_executions_ends_does_not_pass() {
     }
 }
 
-#[test]
-fn a_livelock_with_a_lock_that_is_tried_later_can_be_run_again() {
-    let model = || {
+fn waits_with_a_lock_that_is_tried_later() -> Stats {
+    Builder::new().explore(|| {
         let ours = Arc::new((Mutex::new(()), AtomicUsize::new(0), AtomicUsize::new(0)));
         let theirs = Arc::clone(&ours);
         let waits = thread::spawn(move || {
@@ -226,22 +225,23 @@ fn a_livelock_with_a_lock_that_is_tried_later_can_be_run_again() {
         });
         tries.join().unwrap();
         waits.join().unwrap();
-    };
-    let explore = |replay: Option<String>| {
-        let file = std::env::temp_dir().join(format!("selvedge-stuck-{}", std::process::id()));
-        let mut builder = Builder::new();
-        if let Some(replay) = replay {
-            std::fs::write(&file, replay).unwrap();
-            builder.checkpoint_file = Some(file.clone());
-        }
-        let stats = builder.explore(model);
-        let _ = std::fs::remove_file(file);
-        stats
-    };
-    let stats = explore(None);
+    })
+}
+
+#[test]
+fn target_livelock() {
+    println!("failure: {:?}", waits_with_a_lock_that_is_tried_later().failure);
+}
+
+/// This program starts itself with the execution.
+#[test]
+fn a_livelock_with_a_lock_that_is_tried_later_can_be_run_again() {
+    let stats = waits_with_a_lock_that_is_tried_later();
     assert!(spins_forever(&stats), "{stats:?}");
-    let again = explore(stats.replay).failure.unwrap_or_default();
-    assert!(again.contains("which was run again"), "{again}");
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["target_livelock", "--exact", "--nocapture"]).env("SELVEDGE_REPLAY", stats.replay.unwrap());
+    let again = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(again.contains("livelock: ") && again.contains("which was run again"), "{again}");
 }
 
 /// Waits for both words to be set. Who is content is so with the first one too, if that is what it finds at first.

@@ -10,6 +10,7 @@
 //! out not to be, the exploration starts again: if the memory model allows it, with stores to that location as exchanges
 //! (`store_as_exchange.rs`), which orders them; otherwise reads of that location are not read again in place.
 
+use super::tested::Values;
 use super::{Explorer, Go, Todo};
 use crate::Reductions;
 use crate::event::{EventId, INIT, LocId};
@@ -50,6 +51,12 @@ pub(crate) struct Habits {
     /// Speculative reads of it are used in a way that the theorem does not cover: the thread does something else than
     /// read before it confirms.
     pub irregular: bool,
+    /// Some exchange that waits reads from what a load before it has read from (`tested.rs`).
+    pub tested: bool,
+    /// The values that were looked at for that.
+    pub values: Values,
+    /// Some exchange that waits could go on with another value than a load before it, or there are too many values.
+    pub otherwise: bool,
 }
 
 /// How a location is treated. What was explored while it was treated otherwise counts no longer.
@@ -59,6 +66,8 @@ pub(crate) struct Treatment {
     given_up: [bool; 2],
     /// Whether stores count as exchanges.
     exchanges: bool,
+    /// How many values were looked at because of exchanges that are tested, if there are any.
+    tested: Option<u8>,
 }
 
 impl Habits {
@@ -89,6 +98,8 @@ impl Habits {
         self.busy |= other.busy;
         self.awaited_rmw |= other.awaited_rmw;
         self.contended |= other.contended;
+        // Whether exchanges are tested is nothing to others: several workers do without (`tested.rs`).
+        self.otherwise |= other.otherwise;
     }
 
     /// How the location is treated.
@@ -97,6 +108,7 @@ impl Habits {
         Treatment {
             given_up: [reductions.in_place && !self.in_place(), reductions.speculative && !speculates],
             exchanges: reductions.in_place && self.stores_as_exchanges(),
+            tested: (self.tested && !self.otherwise).then(|| self.values.len()),
         }
     }
 
@@ -191,7 +203,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn may_park(&self, thread: ThreadId, op: &Op) -> bool {
         let starts_again =
             || !matches!(op, Op::Access(Access { kind: AccessKind::Load, .. })) && self.may_start_again(thread);
-        self.options.reductions.in_place && (Request::is_exchange_that_waits(op) || starts_again())
+        self.options.reductions.in_place && (Request::is_exchange_that_waits(op) || starts_again() || self.is_test(op))
     }
 
     /// Whether the condition of a read-modify-write that a thread [is about to make](Explorer::may_park) does not hold for

@@ -105,6 +105,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let limit = graph.event(rival).pred;
         let draft = graph.draft(thread, Kind::Write);
         let e = graph.add_write(Event { loc, value, exclusive: true, locked, order, role, ..draft });
+        self.note_value(loc, value);
         self.note_news(e, Some(rival));
         self.plan_revisits_up_to(e, Some(limit), Some(newest));
         Ok(Go::Back)

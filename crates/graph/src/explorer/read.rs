@@ -117,7 +117,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     #[inline(always)]
     fn read(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Read, Over> {
         let access = &request.access;
-        let only = self.confirmed_source(thread, access, loc);
+        let confirmed = self.confirmed_source(thread, access, loc);
+        let tested = self.tested_source(thread, request, loc);
+        let only = confirmed.or(tested);
+        let choosy = self.is_choosy(thread, request, loc);
         let turn = self.turn_of(thread, request);
         let graph = &self.frames.top.graph;
         let newest = graph.newest(loc);
@@ -145,6 +148,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             order: flags.order,
             role: request.role,
             confirms: access.confirms,
+            tested: tested.is_some(),
+            choosy,
             part: request.part,
             composite: turn.is_some(),
             ..draft
@@ -152,7 +157,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let lowest = match turn {
             Some(turn) => self.read_in_turn(e, turn),
             None => {
-                self.note_read(loc, access, only.is_some());
+                self.note_read(loc, access, confirmed.is_some());
                 // Under all models, a thread reads nothing older than its own write.
                 debug_assert!(!is_own || self.lower_bound(e) == newest, "there is nothing else to read");
                 if is_own { newest } else { self.lower_bound(e) }

@@ -24,6 +24,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let part = request.part;
         let e = graph.add_write(Event { loc, value, exclusive: true, locked, order, role, part, ..draft });
         self.note_exchange(loc, read);
+        self.note_value(loc, value);
         self.plan_other_choices(e, request, old);
         self.note_news(e, None);
         self.plan_revisits(e, None);
@@ -63,6 +64,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let is_own = last.is_none_or(|&last| graph.event(last).thread == thread);
         let draft = graph.draft(thread, Kind::Write);
         let e = graph.add_write(Event { loc, value, order, part: request.part, ..draft });
+        self.note_value(loc, value);
         // Under all models, a write stands behind the thread's own.
         debug_assert!(!is_own || self.has_one_place(e), "there is no other place for it");
         if !is_own && !self.writes_in_order() && !self.find_places(e, request) {
@@ -119,6 +121,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         let draft = graph.draft(thread, Kind::Write);
         let locked = exclusive && request.reads();
         let e = graph.add_write(Event { loc, value, exclusive, locked, order, role, part: request.part, ..draft });
+        self.note_value(loc, value);
+        let graph = &mut self.frames.top.graph;
         // A read-modify-write of the coherence-last value comes after that, and stands where it is.
         let is_settled = source == Some(newest);
         let rival = source.filter(|_| !is_settled).and_then(|source| graph.successor_rmw(loc, source));

@@ -7,3 +7,4 @@ mod optimal_dpor;
 mod oracle;
 mod preemptions;
 mod sizes;
+mod tested;

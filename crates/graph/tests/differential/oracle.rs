@@ -40,7 +40,8 @@ const COMPOSITE: &[(&str, usize)] = &[
 fn agree(name: &str) {
     let models = MODELS.into_iter().find(|(model, _)| model.name() == name).expect("a model");
     for source in sources() {
-        let plan = |seed| Plan { only: None, limits: LIMITS, invariants: seed % 8 == 0, jobs: seed % 8 == 1 };
+        let plan =
+            |seed| Plan { only: None, limits: LIMITS, invariants: seed % 8 == 0, jobs: seed % 8 == 1, spins: false };
         let seen = each(source, |seed| check(source, seed, models, plan(seed)));
         let percent = |test: fn(&Seen) -> bool| seen.iter().filter(|seen| test(seen)).count() * 100 / seen.len();
         let in_place = percent(|seen| !seen.gave_up[2] && seen.graphs[2] < seen.graphs[1]);

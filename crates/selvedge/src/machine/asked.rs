@@ -175,8 +175,6 @@ impl Machine for RustMachine {
         &mut self.memory
     }
 
-    /// Threads have memory of their own. This one is there for objects, whether they live, and their first values.
-    #[inline]
     #[inline]
     fn elsewhere(&mut self, thread: ThreadId, addr: Option<Addr>) -> Option<Stop> {
         let state = self.state(thread);
@@ -187,6 +185,8 @@ impl Machine for RustMachine {
         if stands && state.status == Status::Ready { None } else { self.is_misled(thread, addr) }
     }
 
+    /// Threads have memory of their own. This one is there for objects, whether they live, and their first values.
+    #[inline]
     fn wants_stores(&self) -> bool {
         false
     }

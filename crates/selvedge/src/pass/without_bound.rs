@@ -8,13 +8,13 @@
 //! one goes depends on the model only, and not on how fast it runs, unless there is a bound on time, or walks take longer than
 //! [`LONGEST`].
 
-use super::{Scope, explore_within, is_without_end};
+use super::{REDUCTIONS, Scope, explore_within, is_without_end};
 use crate::machine::{Body, RustMachine};
 use crate::model::{Builder, Engine};
 use crate::progress::Line;
 use crate::runtime;
 use crate::shared::Shared;
-use selvedge_graph::{Effort, Options, Reductions};
+use selvedge_graph::{Effort, Options};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Interruption};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(super) fn explore(
 /// these again and again that was not.
 fn guess(builder: &Builder, body: &Body, deadline: Option<Instant>) -> Option<u64> {
     let limits = Limits { max_events: builder.max_branches, ..Limits::default() };
-    let options = Options { model: builder.memory_model, reductions: Reductions::ALL, preemptions: None, limits };
+    let options = Options { model: builder.memory_model, reductions: REDUCTIONS, preemptions: None, limits };
     for _ in 0..GUESSES {
         let left = deadline.map_or(LONGEST, |deadline| deadline.saturating_duration_since(Instant::now()).min(LONGEST));
         runtime::shared(Shared::start);

@@ -1,8 +1,12 @@
 //! Compares the graph engine with the axiomatic oracle.
 
+pub mod locks;
 pub mod programs;
 pub mod random;
+pub mod spinning;
+pub mod tests_of_locks;
 
+use self::spinning::Spinning;
 use selvedge_graph::event::{EventId, Kind};
 use selvedge_graph::parallel::{Team, explore_with_team};
 use selvedge_graph::{Full, MemoryModel, Options, Reductions};
@@ -12,7 +16,7 @@ use selvedge_machine::verdict::Exploration;
 use selvedge_machine::{Addr, Machine, ThreadId, ViolationKind};
 use selvedge_oracle::axiomatic::{self, Blocking, Entry, EventRef, GraphKey, Limits, Model, Source};
 use selvedge_oracle::enumerate::FinalState;
-use selvedge_oracle::litmus::Program;
+use selvedge_oracle::litmus::{Inst, Program};
 use selvedge_oracle::machine::LitmusMachine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,6 +55,10 @@ pub fn options(model: MemoryModel, reductions: Reductions) -> Options {
 }
 
 pub fn explore(program: &Program, options: &Options) -> Explored {
+    explore_machine(LitmusMachine::new(program.clone()).expect("the program is valid"), options)
+}
+
+pub fn explore_machine(machine: impl Machine, options: &Options) -> Explored {
     let mut graphs: BTreeMap<GraphKey, (u32, Ending)> = BTreeMap::new();
     let mut attempts = BTreeSet::new();
     let mut restarts = 0;
@@ -72,7 +80,6 @@ pub fn explore(program: &Program, options: &Options) -> Explored {
         }
         graphs.entry(key).or_insert((0, full.ending)).0 += 1;
     };
-    let machine = LitmusMachine::new(program.clone()).expect("the program is valid");
     let result = selvedge_graph::explore_with(machine, options, &mut Quiet, Some(&mut on_full));
     Explored { graphs, attempts, result, restarts }
 }
@@ -155,26 +162,31 @@ pub fn whole(full: &Full<'_>, e: EventId) -> u64 {
     parts.iter().map(bytes).fold(0, |value, bytes| value | bytes)
 }
 
-/// How much is reduced: the columns of the paper's tables, and one more.
-pub const LEVELS: [(&str, Reductions); 5] = [
+/// How much is reduced: the columns of the paper's tables, and two more.
+pub const LEVELS: [(&str, Reductions); 6] = [
     ("trust", Reductions::NONE),
     ("stale", Reductions { stale: true, ..Reductions::NONE }),
     ("in-place", Reductions { stale: true, in_place: true, ..Reductions::NONE }),
     ("awamoche", Reductions::AWAMOCHE),
     ("composite", Reductions::ALL),
+    ("tested", Reductions { tested: true, ..Reductions::ALL }),
 ];
 
 /// What was seen of the engine on one program.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Seen {
     /// Graphs of the levels.
-    pub graphs: [usize; 5],
+    pub graphs: [usize; 6],
     /// How many of them are failed attempts of confirmations.
-    pub attempts: [usize; 5],
+    pub attempts: [usize; 6],
     /// Whether a reduction was given up for some location at the levels.
-    pub gave_up: [bool; 5],
+    pub gave_up: [bool; 6],
     /// Whether stores counted as exchanges at the levels, and nothing was given up.
-    pub exchanged: [bool; 5],
+    pub exchanged: [bool; 6],
+    /// Whether exchanges read from what loads before them have read from, and from nothing else, wherever that could be so.
+    pub exact: bool,
+    /// Complete graphs in which some exchange does not.
+    pub spared: usize,
 }
 
 /// How programs are compared.
@@ -188,6 +200,8 @@ pub struct Plan {
     pub invariants: bool,
     /// Whether several workers are tried as well, with all reductions.
     pub jobs: bool,
+    /// Whether exchanges spin instead of waiting for a condition.
+    pub spins: bool,
 }
 
 /// Compares the engine with the oracle, at all levels or at one. None if the program is too large for the
@@ -199,26 +213,37 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
     let summary = axiomatic::enumerate(program, axioms, plan.limits).ok()?;
     let mut seen = Seen::default();
     let mut attempts = BTreeSet::new();
+    let differ = tests_of_locks::differ(program, summary.graphs.keys());
+    seen.spared = summary.complete().filter(|(key, _)| differ.contains(key)).count();
     for (n, (name, reductions)) in LEVELS.into_iter().enumerate() {
         // The first level finds out which graphs are failed attempts.
         if n > 0 && plan.only.is_some_and(|only| only != n) {
             continue;
         }
-        let explored = match explored(program, model, reductions, plan.invariants) {
+        let explored = match explored(program, model, reductions, plan) {
             Ok(explored) => explored,
             Err(panic) => return Some(Err(format!("{} {name}: {panic}", model.name()))),
         };
-        if let Err(why) = agree(model, &summary, &explored, reductions, &attempts) {
+        if let Err(why) = agree((program, model), &summary, &explored, reductions, (&attempts, &differ)) {
             return Some(Err(format!("{} {name}: {why}", model.name())));
+        }
+        if reductions.tested {
+            let extra = explored.graphs.keys().find(|key| differ.contains(key));
+            seen.exact = extra.is_none();
+            if let Some(key) = extra.filter(|_| tests_of_locks::is_plain(program)) {
+                return Some(Err(format!("{} {name}: a load and its exchange differ: {key:#?}", model.name())));
+            }
         }
         seen.graphs[n] = explored.graphs.len();
         seen.gave_up[n] = !explored.result.notes.is_empty();
         seen.exchanged[n] = explored.restarts > 0 && !seen.gave_up[n];
         seen.attempts[n] = explored.attempts.len();
-        if plan.jobs && n + 1 == LEVELS.len() {
+        if plan.jobs && name == "composite" {
             let told = |result: Exploration| Exploration { steps: 0, ..result };
             let one = told(explored.result);
-            for workers in [2, 4] {
+            // Several workers do not care what was tested.
+            for (workers, tested) in [(2, false), (4, true)] {
+                let reductions = Reductions { tested, ..reductions };
                 let team = Team { workers, alone: 1, together: true };
                 let new = || LitmusMachine::new(program.clone()).expect("the program is valid");
                 let several = told(explore_with_team(&new, &options(model, reductions), team, &mut |_| {}));
@@ -235,15 +260,13 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
 }
 
 /// Explores; a panic is an answer too.
-fn explored(
-    program: &Program,
-    model: MemoryModel,
-    reductions: Reductions,
-    invariants: bool,
-) -> Result<Explored, String> {
+fn explored(program: &Program, model: MemoryModel, reductions: Reductions, plan: Plan) -> Result<Explored, String> {
     let mut options = options(model, reductions);
-    options.limits.check_invariants = invariants;
-    let result = catch_unwind(AssertUnwindSafe(|| explore(program, &options)));
+    options.limits.check_invariants = plan.invariants;
+    let result = catch_unwind(AssertUnwindSafe(|| match plan.spins {
+        true => explore_machine(Spinning::new(program.clone()), &options),
+        false => explore(program, &options),
+    }));
     result.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         format!("panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown"))
@@ -252,11 +275,11 @@ fn explored(
 
 /// Says how what the engine has found differs from what the oracle has.
 fn agree(
-    model: MemoryModel,
+    (program, model): (&Program, MemoryModel),
     summary: &axiomatic::Summary,
     explored: &Explored,
     reductions: Reductions,
-    attempts: &BTreeSet<GraphKey>,
+    (attempts, differ): (&BTreeSet<GraphKey>, &BTreeSet<&GraphKey>),
 ) -> Result<(), String> {
     if let Some(what) = &explored.result.unsupported {
         return Err(format!("unsupported: {}", what.feature));
@@ -283,15 +306,18 @@ fn agree(
     let useful: BTreeSet<&GraphKey> = summary.blocked(Blocking::Useful).map(|(key, _)| key).collect();
     // An attempt whose confirmation fails need not be explored.
     let spared = |key: &GraphKey| reductions.speculative && attempts.contains(key);
+    // Nor need one in which an exchange reads from something else than the load that has tested the location.
+    let tested = |key: &GraphKey| reductions.tested && differ.contains(key);
     // What else an attempt that fails could have read before is not explored.
     let none = BTreeSet::new();
+    let retries = program.threads.iter().flatten().any(|inst| matches!(inst, Inst::Retry { .. }));
     let must = match reductions {
         Reductions::NONE => &blocked,
-        Reductions { composite: true, .. } if explored.restarts > 0 => &none,
+        Reductions { composite: true, .. } if explored.restarts > 0 && retries => &none,
         _ => &useful,
     };
     for key in complete.iter().chain(must) {
-        let left_out = must.contains(key) && spared(key);
+        let left_out = must.contains(key) && spared(key) || tested(key);
         if !explored.graphs.contains_key(key) && !left_out {
             return Err(format!("a graph is missing: {key:#?}"));
         }

@@ -1,5 +1,6 @@
 //! One random program after another through the engine and the oracle.
 
+use super::locks::{self, Shape};
 use super::programs::{self, KINDS, Kind};
 use super::{Plan, Seen, compare};
 use selvedge_graph::MemoryModel;
@@ -19,6 +20,8 @@ pub enum Source {
     Family(&'static Family),
     /// Threads that wait for each other.
     Kind(&'static Kind),
+    /// Locks that are tested before they are taken.
+    Shape(&'static Shape),
 }
 
 impl fmt::Display for Source {
@@ -27,6 +30,7 @@ impl fmt::Display for Source {
             Source::Profile(profile) => write!(f, "profile {}", profile.name),
             Source::Family(family) => write!(f, "family {}", family.name),
             Source::Kind(kind) => write!(f, "kind {}", kind.name),
+            Source::Shape(shape) => write!(f, "shape {}", shape.name),
         }
     }
 }
@@ -49,6 +53,7 @@ pub fn program(source: Source, seed: u64, model: Model, limits: Limits) -> Progr
             Source::Profile(profile) => generate::generate(profile, rng.number(), 200).0,
             Source::Family(family) => return axiomatic::generate::generate(family, seed, limits),
             Source::Kind(kind) => programs::program(kind, &mut rng, attempt),
+            Source::Shape(shape) => locks::program(shape, &mut rng, attempt),
         };
         debug_assert_eq!(program.validate(), Ok(()), "{program}");
         if axiomatic::enumerate(&program, model, limits).is_ok() {
