@@ -85,6 +85,18 @@ impl VirtualAddresses {
         self.now.fill(0);
     }
 
+    /// Keeps where blocks and copies are in this run.
+    pub fn save(&self, saved: &mut Vec<usize>) {
+        saved.clone_from(&self.now);
+    }
+
+    /// Puts that back. What a thread has allocated that was tried out may be the same block as what it allocates then, elsewhere.
+    pub fn put_back(&mut self, saved: &[usize]) {
+        let (known, new) = self.now.split_at_mut(saved.len());
+        known.copy_from_slice(saved);
+        new.fill(0);
+    }
+
     /// What the engine sees of a value.
     pub fn virtual_of(&mut self, value: u64, blocks: &Blocks, places: &Places) -> u64 {
         let at = (value & ADDRESS) as usize;

@@ -436,7 +436,8 @@ mod queued_on_stacks {
         thread: Thread,
     }
 
-    fn lock(word: &AtomicUsize) {
+    /// With nodes on the stack, or in memory that is given back if an attempt fails; and with one more look before the first.
+    fn lock(word: &AtomicUsize, boxes: bool, mut looks_again: bool) {
         let mut seen = word.load(Relaxed);
         loop {
             if seen & 1 == 0 {
@@ -448,9 +449,24 @@ mod queued_on_stacks {
                     }
                 }
             }
-            let (next, woken) = (AtomicUsize::new(seen & !1), AtomicUsize::new(0));
-            let node = Node { next, woken, thread: thread::current() };
-            let head = ptr::from_ref(&node).expose_provenance() | 1;
+            if std::mem::take(&mut looks_again) {
+                hint::spin_loop();
+                seen = word.load(Relaxed);
+                continue;
+            }
+            let new = || {
+                let (next, woken) = (AtomicUsize::new(seen & !1), AtomicUsize::new(0));
+                Node { next, woken, thread: thread::current() }
+            };
+            let (on_stack, in_box);
+            let node: &Node = if boxes {
+                in_box = Box::new(new());
+                &in_box
+            } else {
+                on_stack = new();
+                &on_stack
+            };
+            let head = ptr::from_ref(node).expose_provenance() | 1;
             if let Err(now) = word.compare_exchange(seen, head, AcqRel, Relaxed) {
                 seen = now;
                 continue;
@@ -487,15 +503,24 @@ mod queued_on_stacks {
         }
     }
 
+    fn is_right(boxes: bool, model: fn(bool)) {
+        let [together, one_by_one] = [false, true].map(|one_by_one| {
+            let stats = explore(one_by_one, move || model(boxes));
+            assert_eq!(stats.failure, None, "in boxes: {boxes}, one by one: {one_by_one}");
+            stats.complete
+        });
+        assert!(together <= one_by_one, "in boxes: {boxes}: {together} and {one_by_one}");
+    }
+
     #[test]
     fn what_is_met_in_an_attempt_that_fails_is_not_mistaken() {
-        let [together, one_by_one] = [false, true].map(|one_by_one| {
-            let stats = explore(one_by_one, || {
+        for boxes in [false, true] {
+            is_right(boxes, |boxes| {
                 let word = Arc::new(AtomicUsize::new(1));
                 let handles = [0; 2].map(|_| {
                     let word = Arc::clone(&word);
                     thread::spawn(move || {
-                        lock(&word);
+                        lock(&word, boxes, false);
                         unlock(&word);
                     })
                 });
@@ -503,10 +528,27 @@ mod queued_on_stacks {
                 handles.into_iter().for_each(|handle| handle.join().unwrap());
                 assert_eq!(word.load(Relaxed), 0);
             });
-            assert_eq!(stats.failure, None);
-            stats.complete
+        }
+    }
+
+    /// What an attempt that fails allocates is elsewhere than what the one allocates that was made, and is the same block.
+    #[test]
+    fn pointers_lead_to_what_was_allocated_in_the_attempt_that_was_made() {
+        is_right(true, |boxes| {
+            let word = Arc::new(AtomicUsize::new(0));
+            let handles = [true, false].map(|looks_again| {
+                let word = Arc::clone(&word);
+                thread::spawn(move || {
+                    lock(&word, boxes, looks_again);
+                    unlock(&word);
+                })
+            });
+            if word.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
+                unlock(&word);
+            }
+            handles.into_iter().for_each(|handle| handle.join().unwrap());
+            assert_eq!(word.load(Relaxed), 0);
         });
-        assert!(together <= one_by_one, "{together} and {one_by_one}");
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) struct SavedShared {
     met: Vec<Was>,
     copies: Vec<(usize, Vec<u8>)>,
     blocks: SavedBlocks,
+    addresses: Vec<usize>,
 }
 
 impl Shared {
@@ -42,6 +43,7 @@ impl Shared {
         saved.met.extend(self.places.met_since(saved.trail));
         self.copies.save(&mut saved.copies);
         self.blocks.save(&mut saved.blocks);
+        self.virtuals.save(&mut saved.addresses);
     }
 
     /// Puts it back, if that is possible.
@@ -57,6 +59,7 @@ impl Shared {
         self.places.put_back(saved.trail, &saved.met);
         Copies::put_back(&saved.copies);
         self.blocks.put_back(&saved.blocks);
+        self.virtuals.put_back(&saved.addresses);
         true
     }
 
