@@ -2,7 +2,8 @@
 //!
 //! `benchmarks/rust` is a project of its own that has the peers as dependencies. It is built here, with the network if
 //! need be, and makes a program for each checker. A cell shows the verdict, executions, CPU seconds to the verdict, and
-//! executions per second. A checker that is not done after the limit shows how far it came.
+//! executions per second. A checker that is not done after the limit shows how far it came. Where Selvedge takes failed attempts
+//! of a loop together, a second row is of an exploration in which it does not.
 //!
 //! The command fails if Selvedge does not come to an end, needs more executions than loom, or has another number of
 //! executions than the tables in the README of `crates/selvedge`: these are of a test that is compiled otherwise, and
@@ -32,6 +33,16 @@ struct Measured {
     seconds: f64,
 }
 
+/// How Selvedge explores attempts of loops that try an exchange again (`Builder::attempts_one_by_one`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempts {
+    Together,
+    OneByOne,
+}
+
+/// What is added to the name of a program whose attempts are explored one by one.
+const ONE_BY_ONE: &str = "attempts one by one";
+
 /// Runs the command.
 pub fn run(args: &[String]) -> Outcome {
     let write = args.iter().any(|word| word == "--write");
@@ -54,17 +65,22 @@ pub fn run(args: &[String]) -> Outcome {
     for name in names {
         let cells = programs
             .iter()
-            .map(|program| measure(program, name, choices.seconds()))
+            .map(|program| measure(program, name, choices.seconds(), Attempts::Together))
             .collect::<Result<Vec<Measured>, String>>()?;
-        mistakes.extend(mistake(&cells[0], &cells[1]).map(|why| format!("{name}: {why}")));
         if let Some(count) = count_in(&counts, name).filter(|count| *count != cells[0].executions) {
             mistakes.push(format!("{name}: {} executions, and {COUNTS} says {count}", cells[0].executions));
         }
-        let shown: Vec<String> = cells.iter().map(shown).collect();
-        let (ratio, sooner) = (ratio(&cells[0], &cells[1]), sooner(&cells[0], &cells[1]));
-        let row = format!("| {name} | {} | {ratio} | {sooner} |", shown.join(" | "));
-        println!("{row}");
-        writeln!(table, "{row}").expect("a string can be written to");
+        let mut rows = vec![(name.to_owned(), cells.clone())];
+        let one_by_one = measure(&programs[0], name, choices.seconds(), Attempts::OneByOne)?;
+        if one_by_one.executions != cells[0].executions {
+            rows.push((format!("{name}, {ONE_BY_ONE}"), [&[one_by_one], &cells[1..]].concat()));
+        }
+        for (name, cells) in rows {
+            mistakes.extend(mistake(&cells[0], &cells[1]).map(|why| format!("{name}: {why}")));
+            let row = row(&name, &cells);
+            println!("{row}");
+            writeln!(table, "{row}").expect("a string can be written to");
+        }
     }
     if write {
         let text = std::fs::read_to_string(FILE).map_err(|error| format!("{FILE}: {error}"))?;
@@ -92,9 +108,12 @@ fn names(program: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn measure(program: &Path, name: &str, limit: u32) -> Result<Measured, String> {
+fn measure(program: &Path, name: &str, limit: u32, attempts: Attempts) -> Result<Measured, String> {
     let mut command = Command::new(program);
-    command.args([name, &limit.to_string()]).stderr(Stdio::null());
+    command.args([name, &limit.to_string()]).stderr(Stdio::null()).env_remove("ONE_BY_ONE");
+    if attempts == Attempts::OneByOne {
+        command.env("ONE_BY_ONE", "1");
+    }
     let output = command.output().map_err(|error| shell::not_started(&command, &error))?;
     let text = String::from_utf8_lossy(&output.stdout);
     parse(text.lines().last().unwrap_or_default()).ok_or_else(|| format!("`{}`: {text}", shell::shown(&command)))
@@ -108,6 +127,12 @@ fn parse(line: &str) -> Option<Measured> {
 
 fn rate(found: &Measured) -> f64 {
     found.executions as f64 / found.seconds.max(1e-9)
+}
+
+/// What the checkers did with a program.
+fn row(name: &str, cells: &[Measured]) -> String {
+    let shown: Vec<String> = cells.iter().map(shown).collect();
+    format!("| {name} | {} | {} | {} |", shown.join(" | "), ratio(&cells[0], &cells[1]), sooner(&cells[0], &cells[1]))
 }
 
 /// A cell.
@@ -130,9 +155,10 @@ fn shown(found: &Measured) -> String {
     }
 }
 
-/// How many times as many executions a second as loom; of explorations that end with a failure it says nothing.
+/// How many times as many executions a second as loom; of explorations that end with a failure, or that loom gives up, it says
+/// nothing.
 fn ratio(ours: &Measured, loom: &Measured) -> String {
-    let counts = |found: &Measured| matches!(found.verdict.as_str(), "passes" | "limit" | "gives-up");
+    let counts = |found: &Measured| matches!(found.verdict.as_str(), "passes" | "limit");
     match counts(ours) && counts(loom) {
         true => format!("{:.0}", rate(ours) / rate(loom)),
         false => String::new(),
@@ -207,6 +233,7 @@ mod tests {
         assert_eq!(shown(&found("deadlock 3 0.0015")), "**deadlock**: 3, 1.5 ms");
         assert_eq!(ratio(&found("passes 4 0.00002"), &found("limit 80000 5.0")), "12");
         assert_eq!(ratio(&found("deadlock 1 0.1"), &found("deadlock 3 0.1")), "");
+        assert_eq!(ratio(&found("passes 1 0.1"), &found("gives-up 3 0.1")), "");
         assert!(parse("passes 4").is_none());
     }
 

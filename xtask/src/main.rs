@@ -19,6 +19,7 @@
 //! | `bench_table.rs` | the list of benchmark runs |
 //! | `bench_trace.rs` | `bench trace`: what each reduction is good for |
 //! | `trace_table.rs` | the programs of `bench trace` |
+//! | `loom_tests.rs` | the part of `published` that is loom's own tests |
 //! | `published.rs` | `published`: the loom tests of published crates; part of `test` |
 //! | `fuzz.rs` | `fuzz`: random programs against an oracle |
 //! | `shell.rs` | running programs |
@@ -35,6 +36,7 @@ mod bench_verify;
 mod ci;
 mod demo;
 mod fuzz;
+mod loom_tests;
 mod published;
 mod setup;
 mod shell;
@@ -53,8 +55,8 @@ cargo xtask COMMAND
   test [ARGS]              all tests, and those of `published`; with ARGS, which go to `cargo test`, only
                            the former
   published [--limit SECONDS]
-                           the loom tests of published crates, which are fetched from crates.io, under
-                           the Rust library; at most so many seconds for each model
+                           the loom tests of published crates and of loom itself, fetched from crates.io,
+                           under the Rust library; at most so many seconds for each model
   ci                       format, lints, tidiness, tests, documentation
   tidy                     what ci checks about the source itself
   bench [--instructions] [--repeat N] [NAME...]

@@ -21,7 +21,7 @@ use crate::object::Word;
 use crate::request::Request;
 use crate::runtime::{self, At, Yielded};
 use selvedge_ir::Order;
-use selvedge_machine::{Addr, Stop, ThreadId, Violation, ViolationKind};
+use selvedge_machine::{Addr, Stop, ThreadId, Violation, ViolationKind, main_thread};
 use std::hash::{Hash, Hasher};
 
 /// How a cell is accessed.
@@ -195,7 +195,9 @@ pub(crate) fn end(word: &Word, how: Use, place: usize) {
         // Who frees a cell during an access does not use the pointer after that.
         let freed = shared.blocks.is_freed(place);
         let is_used = borrow.pointer.is_none_or(|pointer| pointer.may_have_been_used());
-        shared.left_out.pointers |= !freed && !is_used;
+        // Nobody can race with a thread that is alone.
+        let alone = thread == main_thread() && shared.unjoined == 0;
+        shared.left_out.pointers |= !freed && !is_used && !alone;
         (!freed && is_used).then_some(borrow)
     });
     // After a panic nothing is done with the pointer any more.

@@ -98,6 +98,22 @@ fn a_pointer_that_a_guard_drops_after_it_has_given_a_lock_back_is_none() {
     assert!(stats.not_covered.iter().any(|what| what.contains("guards give a lock back")), "{:?}", stats.not_covered);
 }
 
+#[test]
+fn who_is_alone_races_with_nobody() {
+    let stats = Builder::new().explore(|| {
+        let (flag, cell) = (AtomicUsize::new(0), UnsafeCell::new(0));
+        let guarded = || {
+            let guard = Guard(&flag, cell.get_mut());
+            // SAFETY: threads take turns.
+            unsafe { *guard.1.deref() += 1 };
+        };
+        guarded();
+        thread::spawn(|| ()).join().unwrap();
+        guarded();
+    });
+    assert_eq!((stats.failure, stats.not_covered), (None, vec![]));
+}
+
 /// Hands a pointer to another thread.
 struct Handed(selvedge::cell::MutPtr<i32>);
 // SAFETY: the cell lives, and threads take turns.

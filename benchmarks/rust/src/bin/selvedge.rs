@@ -22,6 +22,8 @@ fn main() {
             builder.max_duration = Some(limit);
             // The peers let nothing fail or wake for no reason.
             builder.spurious = false;
+            // To compare what an execution takes, apart from what goes into having fewer.
+            builder.attempts_one_by_one = std::env::var_os("ONE_BY_ONE").is_some();
             builder
         });
         let stats = builder.explore(move || body());
