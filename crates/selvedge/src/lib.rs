@@ -6,7 +6,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `model.rs`, `pass.rs`, `pass/choices.rs` | `model`, `Builder`, `Stats`; how a model is explored |
+//! | `model.rs`, `pass.rs`, `pass/choices.rs`, `pass/one.rs` | `model`, `Builder`, `Stats`; how a model is explored |
 //! | `thread.rs`, `scope.rs`, `hint.rs` | threads |
 //! | `thread_local.rs`, `lazy_static.rs`, `macros.rs` | variables of threads, values that are made when they are used |
 //! | `sync/` | atomics, locks, condition variables, channels (`channel.rs` says what they are to the engines), `Arc` |

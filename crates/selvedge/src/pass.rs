@@ -8,22 +8,24 @@
 //! loops are explored iteration by iteration. The bound on time holds for all of them together, and for both passes.
 
 mod choices;
+mod one;
 mod without_bound;
 
 use crate::machine::determinism::not_deterministic;
-use crate::machine::{self, Body, RustMachine};
+use crate::machine::{Body, RustMachine};
 use crate::model::{Builder, Engine, Stats, elsewhere};
 use crate::progress::Line;
-use crate::replay::{Recorded, model_at};
+use crate::replay::Recorded;
 use crate::report;
 use crate::rounds::Longest;
 use crate::runtime::{self, At, Running};
 use crate::shared::{Config, Shared};
 use crate::table::table;
 use crate::update::Updates;
+use one::{recorded, replay, run_again};
 use rustc_hash::FxHashSet;
 use selvedge_graph::MemoryModel;
-use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule, ThreadEnd};
+use selvedge_machine::schedule::{Replay, ReplayError, ThreadEnd};
 use selvedge_machine::session::Limits;
 use selvedge_machine::verdict::{Exploration, Found, Interruption};
 use selvedge_machine::{BoundKind, Op, SourceSpan, Status, Stop, ViolationKind};
@@ -56,102 +58,6 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     });
     drop(running);
     Some(stats)
-}
-
-/// The execution that the environment asks for, or the checkpoint file has kept, and whether it is asked for.
-fn recorded(builder: &Builder, at: At) -> Option<(Recorded, bool)> {
-    let asked = std::env::var("SELVEDGE_REPLAY").ok();
-    if let Some(text) = &asked
-        && Recorded::read(text).is_none()
-    {
-        eprintln!("selvedge: SELVEDGE_REPLAY is not an execution of a model");
-    }
-    let file = || std::fs::read_to_string(builder.checkpoint_file.as_ref()?).ok();
-    let is_asked = asked.is_some();
-    let recorded = Recorded::read(&asked.or_else(file)?)?;
-    (recorded.model == model_at(at)).then_some((recorded, is_asked))
-}
-
-/// Runs one execution; none if it is not one of this model. What is seen of executions as a whole is not seen when one is run. So if
-/// it was only kept, and does not fail by itself, that is none either: all are explored.
-fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Option<Stats> {
-    let updates = runtime::shared(|shared| {
-        let updates = shared.config.updates;
-        shared.config.spurious = recorded.spurious;
-        shared.config.count_arcs = recorded.count_arcs;
-        shared.config.count_senders = recorded.count_senders;
-        shared.config.many_senders = recorded.many_senders;
-        shared.config.sees_ends = recorded.sees_ends;
-        shared.config.drops_results = recorded.drops_results;
-        shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
-        updates
-    });
-    let result = replay(body, &recorded);
-    runtime::shared(|shared| {
-        shared.config.spurious = false;
-        shared.config.updates = updates;
-    });
-    let replay = match result {
-        Ok(replay) => replay,
-        Err(error) => {
-            eprintln!("selvedge: {error}");
-            return None;
-        }
-    };
-    let waits = || replay.threads.iter().any(|end| end.status != Status::Finished);
-    let goes_on = || replay.threads.iter().any(|end| end.status != Status::Finished && end.enabled);
-    let found = match &replay.stop {
-        Some((_, Stop::Violation(violation))) => Some(report::violation(violation)),
-        Some((_, Stop::Unsupported(unsupported))) => Some(report::unsupported(unsupported)),
-        Some((_, Stop::Bound(bound))) => Some(format!("{}\n", bound.what)),
-        None if recorded.is_cut() || goes_on() => None,
-        None if waits() => Some("deadlock: threads wait forever\n".to_owned()),
-        None => machine::leak().map(|violation| report::violation(&violation)),
-    };
-    if found.is_none() && !is_asked {
-        return None;
-    }
-    let mut failure = found.unwrap_or_else(|| {
-        let was = match recorded.kind {
-            Some(ViolationKind::Livelock) if waits() => "livelock: threads spin forever\n".to_owned(),
-            _ if recorded.is_cut() => report::cut_off(recorded.kind, &replay.events),
-            _ => return "nothing is wrong with this execution any more; without `SELVEDGE_REPLAY` all are explored\n".to_owned(),
-        };
-        format!("{was}(that is what was found; whether it is still so, only an exploration tells, without `SELVEDGE_REPLAY`)\n")
-    });
-    failure.push_str("in this execution, which was run again:\n");
-    let forever = match &replay.stop {
-        Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
-        Some(_) => false,
-        None => !recorded.is_cut(),
-    };
-    failure.push_str(&table(&replay, forever));
-    let not_covered = vec!["one execution was run again, and no other".to_owned()];
-    Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
-}
-
-fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| shared.retries.on = false);
-    replay_as_it_is(body, &recorded.schedule)
-}
-
-/// The same with what is known of loops.
-fn replay_as_it_is(body: &Body, schedule: &Schedule) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| shared.once = true);
-    loop {
-        runtime::shared(Shared::start);
-        let machine = RustMachine::new(Arc::clone(body));
-        let result = schedule::replay(machine, schedule);
-        let again = runtime::shared(|shared| {
-            // A thread may wait too early that came round with a lock: others try to take it later on.
-            let waits_early = matches!(result, Err(ReplayError::NotEnabled { .. }));
-            std::mem::take(&mut shared.restart) || waits_early && !std::mem::replace(&mut shared.all_are_tried, true)
-        });
-        if !again {
-            runtime::shared(|shared| (shared.once, shared.all_are_tried) = (false, false));
-            return result;
-        }
-    }
 }
 
 /// Explores everything.

@@ -234,10 +234,12 @@ fn what_is_run_again_says_what_was_found() {
         let again = run(&format!("{way:?}"));
         let name = match way {
             Wrong::Race => "data-race: step",
-            Wrong::Deadlock => "deadlock: ",
-            _ => "livelock: ",
+            Wrong::Deadlock => "deadlock: main and thread 1 wait forever",
+            _ => "livelock: main spins forever",
         };
         assert!(again.contains(name) && again.contains("which was run again"), "{again}");
+        let reads = again.contains("again and again: load, Relaxed, of AtomicUsize");
+        assert_eq!(reads, way == Wrong::Livelock, "{again}");
         let mended = run("");
         let open = mended.contains("only an exploration tells") || mended.contains("nothing is wrong with this");
         let none = mended.contains("failure: None") || mended.contains("is not possible");

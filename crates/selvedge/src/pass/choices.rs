@@ -5,7 +5,8 @@
 //! runs an execution of that pass again knows nothing of loops, and asks all of them. So before it is written down, it is run
 //! once more with what is known, and every answer that was not asked for becomes a step: no.
 
-use super::{on_sound_thread, replay_as_it_is};
+use super::on_sound_thread;
+use super::one::replay_as_it_is;
 use crate::machine::Body;
 use crate::nondet;
 use selvedge_machine::Op;

@@ -1,0 +1,144 @@
+//! One execution that is run again: the one that the environment asks for, or that the checkpoint file has kept.
+
+use super::is_forever;
+use crate::machine::{self, Body, RustMachine};
+use crate::model::{Builder, Stats};
+use crate::replay::{Recorded, model_at};
+use crate::report;
+use crate::runtime::{self, At};
+use crate::shared::Shared;
+use crate::table::table;
+use crate::update::Updates;
+use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule, ThreadEnd};
+use selvedge_machine::{Op, Purpose, Status, Stop, ViolationKind};
+use std::sync::Arc;
+
+/// The execution that the environment asks for, or the checkpoint file has kept, and whether it is asked for.
+pub(super) fn recorded(builder: &Builder, at: At) -> Option<(Recorded, bool)> {
+    let asked = std::env::var("SELVEDGE_REPLAY").ok();
+    if let Some(text) = &asked
+        && Recorded::read(text).is_none()
+    {
+        eprintln!("selvedge: SELVEDGE_REPLAY is not an execution of a model");
+    }
+    let file = || std::fs::read_to_string(builder.checkpoint_file.as_ref()?).ok();
+    let is_asked = asked.is_some();
+    let recorded = Recorded::read(&asked.or_else(file)?)?;
+    (recorded.model == model_at(at)).then_some((recorded, is_asked))
+}
+
+/// Runs one execution; none if it is not one of this model. What is seen of executions as a whole is not seen when one is run. So if
+/// it was only kept, and does not fail by itself, that is none either: all are explored.
+pub(super) fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Option<Stats> {
+    let updates = runtime::shared(|shared| {
+        let updates = shared.config.updates;
+        shared.config.spurious = recorded.spurious;
+        shared.config.count_arcs = recorded.count_arcs;
+        shared.config.count_senders = recorded.count_senders;
+        shared.config.many_senders = recorded.many_senders;
+        shared.config.sees_ends = recorded.sees_ends;
+        shared.config.drops_results = recorded.drops_results;
+        shared.config.updates = if recorded.one_by_one { Updates::OneByOne } else { Updates::Sometimes };
+        updates
+    });
+    let result = replay(body, &recorded);
+    runtime::shared(|shared| {
+        shared.config.spurious = false;
+        shared.config.updates = updates;
+    });
+    let mut replay = match result {
+        Ok(replay) => replay,
+        Err(error) => {
+            eprintln!("selvedge: {error}");
+            return None;
+        }
+    };
+    let is_livelock = recorded.kind == Some(ViolationKind::Livelock);
+    let spinning = if is_livelock { spinning(&mut replay) } else { Vec::new() };
+    let waits = || replay.threads.iter().any(|end| end.status != Status::Finished);
+    let goes_on = || replay.threads.iter().any(|end| end.status != Status::Finished && end.enabled);
+    let found = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => Some(report::violation(violation)),
+        Some((_, Stop::Unsupported(unsupported))) => Some(report::unsupported(unsupported)),
+        Some((_, Stop::Bound(bound))) => Some(format!("{}\n", bound.what)),
+        None if recorded.is_cut() || goes_on() || !spinning.is_empty() => None,
+        None if waits() => Some(format!("deadlock: {} forever\n", they(&waiting(&replay), "wait"))),
+        None => machine::leak().map(|violation| report::violation(&violation)),
+    };
+    if found.is_none() && !is_asked {
+        return None;
+    }
+    let mut failure = found.unwrap_or_else(|| {
+        let was = match recorded.kind {
+            Some(ViolationKind::Livelock) if waits() => format!("livelock: {} forever\n", they(&spinning, "spin")),
+            _ if recorded.is_cut() => report::cut_off(recorded.kind, &replay.events),
+            _ => return "nothing is wrong with this execution any more; without `SELVEDGE_REPLAY` all are explored\n".to_owned(),
+        };
+        format!("{was}(that is what was found; whether it is still so, only an exploration tells, without `SELVEDGE_REPLAY`)\n")
+    });
+    failure.push_str("in this execution, which was run again:\n");
+    let forever = match &replay.stop {
+        Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
+        Some(_) => false,
+        None => !recorded.is_cut(),
+    };
+    failure.push_str(&table(&replay, forever));
+    let not_covered = vec!["one execution was run again, and no other".to_owned()];
+    Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
+}
+
+/// The names of threads that are at a livelock's end where they spin, which is noted in what they wait with: when one execution is
+/// run, nobody looks whether they come back to where they are.
+fn spinning(replay: &mut Replay) -> Vec<String> {
+    let spins = |end: &mut ThreadEnd| match (end.status, &mut end.waiting) {
+        (Status::Ready, Some((Op::Access(access), _))) if access.purpose == Purpose::Data && access.reads() => {
+            access.spins = true;
+            true
+        }
+        _ => end.spins.is_some(),
+    };
+    replay.threads.iter_mut().filter_map(|end| spins(end).then(|| end.name.clone())).collect()
+}
+
+/// The names of threads that wait. Who waits for the end of another is not the one to blame, unless all do.
+fn waiting(replay: &Replay) -> Vec<String> {
+    let waits = |end: &&ThreadEnd| end.status != Status::Finished;
+    let joins = |end: &&ThreadEnd| matches!(end.waiting, Some((Op::Join { .. }, _)));
+    let names = |ends: Vec<&ThreadEnd>| ends.into_iter().map(|end| end.name.clone()).collect::<Vec<_>>();
+    let to_blame = names(replay.threads.iter().filter(|end| waits(end) && !joins(end)).collect());
+    if to_blame.is_empty() { names(replay.threads.iter().filter(waits).collect()) } else { to_blame }
+}
+
+/// Some threads, and what they do.
+fn they(names: &[String], what: &str) -> String {
+    match names {
+        [] => format!("threads {what}"),
+        [one] => format!("{one} {what}s"),
+        [first @ .., last] => format!("{} and {last} {what}", first.join(", ")),
+    }
+}
+
+/// An execution as it is without what is known of loops.
+pub(super) fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
+    runtime::shared(|shared| shared.retries.on = false);
+    replay_as_it_is(body, &recorded.schedule)
+}
+
+/// The same with what is known of loops.
+pub(super) fn replay_as_it_is(body: &Body, schedule: &Schedule) -> Result<Replay, ReplayError> {
+    runtime::shared(|shared| shared.once = true);
+    loop {
+        runtime::shared(Shared::start);
+        let machine = RustMachine::new(Arc::clone(body));
+        let result = schedule::replay(machine, schedule);
+        let again = runtime::shared(|shared| {
+            // A thread may wait too early that came round with a lock: others try to take it later on.
+            let waits_early = matches!(result, Err(ReplayError::NotEnabled { .. }));
+            std::mem::take(&mut shared.restart) || waits_early && !std::mem::replace(&mut shared.all_are_tried, true)
+        });
+        if !again {
+            runtime::shared(|shared| (shared.once, shared.all_are_tried) = (false, false));
+            return result;
+        }
+    }
+}
