@@ -42,6 +42,8 @@ pub(crate) struct Habits {
     pub racing: bool,
     /// Some read of it is speculative.
     pub speculative: bool,
+    /// Some read of it would be speculative, but is part of a composite await.
+    pub together: bool,
     /// Some read-modify-write of it does not confirm a speculative read.
     pub foreign: bool,
     /// Some thread reads something else between a speculative read of it and the confirmation.
@@ -64,6 +66,8 @@ pub(crate) struct Habits {
 pub(crate) struct Treatment {
     /// Whether reads could have been read again in place, and speculative reads treated as such, but are not.
     given_up: [bool; 2],
+    /// Whether attempts that fail cannot be left out: the machine is told.
+    in_vain: bool,
     /// Whether stores count as exchanges.
     exchanges: bool,
     /// How many values were looked at because of exchanges that are tested, if there are any.
@@ -80,7 +84,7 @@ impl Habits {
     /// Whether stores are treated as exchanges: only if that makes reads be read again in place that otherwise could not.
     #[inline]
     pub fn stores_as_exchanges(self) -> bool {
-        (self.awaited || self.speculative) && self.racing && !self.unordered && !self.contended
+        (self.awaited || self.speculative || self.together) && self.racing && !self.unordered && !self.contended
     }
 
     /// Adds what others know.
@@ -92,6 +96,7 @@ impl Habits {
         self.unordered |= other.unordered;
         self.racing |= other.racing;
         self.speculative |= other.speculative;
+        self.together |= other.together;
         self.irregular |= other.irregular;
         self.kept_back |= other.kept_back;
         self.foreign |= other.foreign;
@@ -104,9 +109,11 @@ impl Habits {
 
     /// How the location is treated.
     pub fn treatment(self, reductions: Reductions) -> Treatment {
-        let speculates = !self.speculative || self.speculates();
+        let given_up = reductions.speculative && self.speculative && !self.speculates();
         Treatment {
-            given_up: [reductions.in_place && !self.in_place(), reductions.speculative && !speculates],
+            given_up: [reductions.in_place && !self.in_place(), given_up],
+            // What attempts that fail leave is known only if writes are ordered (`schedules/attempts.rs`).
+            in_vain: given_up || self.together && self.unordered,
             exchanges: reductions.in_place && self.stores_as_exchanges(),
             tested: (self.tested && !self.otherwise).then(|| self.values.len()),
         }
@@ -143,12 +150,12 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return;
         }
         self.restart = true;
-        if before.given_up == now.given_up {
-            return;
-        }
-        if self.habits[loc.index()].speculative {
+        if before.in_vain != now.in_vain {
             let (addr, _) = self.runner.place(loc);
             self.runner.machine.speculates_in_vain(addr);
+        }
+        if before.given_up == now.given_up {
+            return;
         }
         let object = self.name(loc);
         let note = match before.given_up[0] == now.given_up[0] {

@@ -155,7 +155,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             ..draft
         });
         let lowest = match turn {
-            Some(turn) => self.read_in_turn(e, turn),
+            Some(turn) => {
+                self.note_speculation_in_turn(thread, loc);
+                self.read_in_turn(e, turn)
+            }
             None => {
                 self.note_read(loc, access, confirmed.is_some());
                 // Under all models, a thread reads nothing older than its own write.

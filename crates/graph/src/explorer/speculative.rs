@@ -24,7 +24,7 @@ use crate::models::Model;
 use crate::request::{Request, Role};
 use selvedge_ir::{EntityRef, Speculation};
 use selvedge_machine::session::Over;
-use selvedge_machine::{Access, AccessKind, Machine, Status, ThreadId, truncate};
+use selvedge_machine::{Access, AccessKind, Machine, Op, Status, ThreadId, truncate};
 use smallvec::SmallVec;
 
 impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
@@ -149,7 +149,13 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
 
     #[inline(never)]
     fn open_source(&mut self, thread: ThreadId, access: &Access, loc: LocId) -> Option<EventId> {
-        let open = self.open_speculation(thread)?;
+        let Some(open) = self.open_speculation(thread) else {
+            if self.has_loaded_in_turn(thread, loc) {
+                // The thread has done something else since, which belongs to the attempt.
+                self.note(loc, |habits| (habits.speculative, habits.irregular) = (true, true));
+            }
+            return None;
+        };
         let event = *self.graph().event(open);
         if event.loc != loc {
             return None;
@@ -168,6 +174,24 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return None;
         }
         Some(event.confirmed())
+    }
+
+    /// Whether a composite await that is over has read what a confirmation belongs to.
+    fn has_loaded_in_turn(&self, thread: ThreadId, loc: LocId) -> bool {
+        let graph = self.graph();
+        let events = graph.thread(thread).iter().rev().map(|&e| graph.event(e)).take_while(|event| !event.confirms);
+        let load = events.into_iter().find(|event| event.is_read() && event.loc == loc);
+        load.is_some_and(|load| load.composite)
+    }
+
+    /// A read that would be speculative if it were not part of a composite await. No attempt is left out by this engine because
+    /// of it, but by the machine, which relies on the order of writes.
+    pub(super) fn note_speculation_in_turn(&mut self, thread: ThreadId, loc: LocId) {
+        let speculates =
+            matches!(self.runner.machine.pending(thread), Op::Access(access) if access.speculative.is_some());
+        if speculates && !self.habits[loc.index()].together {
+            self.note(loc, |habits| habits.together = true);
+        }
     }
 
     /// Another speculative read that reads from a write that a new one could read from as well (line 16).
