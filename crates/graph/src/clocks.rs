@@ -40,16 +40,19 @@ pub struct Basis {
     rf: EventId,
     fence: EventId,
     last: EventId,
+    /// Whether `last` does not happen before the event, but comes before it all the same.
+    silent: bool,
     source: EventId,
 }
 
 impl Basis {
     /// `last` is the last event of the thread that a `Join` waits for, or the signal that woke a thread; `source` the write
-    /// that an exclusive write's read reads from.
+    /// that an exclusive write's read reads from. Signals may be silent.
     #[inline(always)]
-    pub fn of(event: &Event, last: EventId, source: EventId) -> Basis {
+    pub fn of(event: &Event, last: EventId, source: EventId, silent: bool) -> Basis {
         let Event { thread, index, kind, order, phantom, pred, rf, fence, .. } = *event;
-        Basis { thread, index, kind, order, phantom, pred, rf, fence, last, source }
+        let silent = silent && kind != Kind::Join;
+        Basis { thread, index, kind, order, phantom, pred, rf, fence, last, silent, source }
     }
 }
 
@@ -193,7 +196,9 @@ impl Clocks {
         }
         if event.last.is_event() {
             self.join(at, PORF, event.last, PORF);
-            self.join(at, HB, event.last, HB);
+            if !event.silent {
+                self.join(at, HB, event.last, HB);
+            }
         }
     }
 
@@ -263,7 +268,9 @@ fn narrow<const W: usize>(rows: &[u32], event: &Basis) -> [[u32; W]; ROWS] {
     if event.last.is_event() {
         let last = rows_of(rows, event.last);
         join(&mut porf, &last[PORF]);
-        join(&mut hb, &last[HB]);
+        if !event.silent {
+            join(&mut hb, &last[HB]);
+        }
     }
     [porf, hb, released]
 }
@@ -319,7 +326,7 @@ mod tests {
                 let older = |next: &mut dyn FnMut(usize) -> usize| (n > 0).then(|| EventId::new(next(n)));
                 let last = older(&mut next).filter(|_| kind == Kind::Choose).unwrap_or(NONE);
                 let source = (kind == Kind::Write && !writes.is_empty()).then(|| writes[next(writes.len())]);
-                let basis = Basis::of(&event, last, source.unwrap_or(NONE));
+                let basis = Basis::of(&event, last, source.unwrap_or(NONE), false);
                 graph.touch(event.loc, || (0, false));
                 graph.add(event);
                 narrow.push(basis);

@@ -201,6 +201,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
             storage;
         let mut first: Frame = spare.pop().unwrap_or_default();
         first.graph.without_past = !machine.may_spin();
+        first.graph.silent_wakes = !machine.notifications_synchronise();
         empty.push(first);
         Explorer {
             runner: Runner::new_in(machine, steps, places),
@@ -296,6 +297,7 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.graph.clear();
         frame.graph.without_past = !self.runner.machine.may_spin();
+        frame.graph.silent_wakes = !self.runner.machine.notifications_synchronise();
         frame.todo.clear();
         self.runner.switch(&frame.graph);
         self.frames.push(frame);

@@ -46,6 +46,8 @@ pub struct Graph {
     pub may_be_open: bool,
     /// Whether nobody asks for the numbers of what comes before events (`past.rs`).
     pub without_past: bool,
+    /// Whether a notification of a condition variable does not happen before the end of the wait that it ends.
+    pub silent_wakes: bool,
     /// Whether the next event is one before which its thread may let others go first.
     pub yields: bool,
     /// The events that the machine has to execute to be where the threads of this graph are, in an order in which
@@ -441,7 +443,7 @@ impl Graph {
     /// Forgets all events and how wide the graph was: what is left is a little memory for a graph of another program.
     pub fn reset(&mut self) {
         self.clear();
-        self.without_past = false;
+        (self.without_past, self.silent_wakes) = (false, false);
         self.clocks.reset();
         self.threads.truncate(clocks::NARROW);
         self.births.truncate(clocks::NARROW);

@@ -100,6 +100,12 @@ pub trait Machine {
         false
     }
 
+    /// Whether what comes before a notification of a condition variable happens before what comes after the wait that it ends.
+    /// That is so if POSIX says that both synchronise memory. If not, the mutex alone does.
+    fn notifications_synchronise(&self) -> bool {
+        true
+    }
+
     /// Whether there may be accesses that [`spin`](Access::spins).
     fn may_spin(&self) -> bool {
         true

@@ -53,7 +53,7 @@ pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
         match known {
             Some((addr, number)) => {
                 runtime::shared(|shared| shared.died(number));
-                runtime::perform(Request::free(addr, 1), at);
+                runtime::perform(Request::free(addr, layout.size().max(1) as u64), at);
             }
             None if std::thread::panicking() => return,
             None => {

@@ -44,6 +44,15 @@ fn writes(word: &Word) {
     borrow::touch_again(word, Use::Writes, Location::caller());
 }
 
+/// What a cell contains is taken out of it. That is a write: what others did must come before it.
+#[track_caller]
+fn is_taken_out(word: &Word) {
+    // A cell that was made outside of models may be used up there.
+    if runtime::current().is_some() && !std::thread::panicking() && word.is_of_this_run() {
+        writes(word);
+    }
+}
+
 impl<T> UnsafeCell<T> {
     /// A cell.
     #[track_caller]
@@ -52,7 +61,9 @@ impl<T> UnsafeCell<T> {
     }
 
     /// What it contains.
+    #[track_caller]
     pub fn into_inner(self) -> T {
+        is_taken_out(&self.word);
         self.data.into_inner()
     }
 }
@@ -185,7 +196,9 @@ impl<T> RawCell<T> {
     }
 
     /// What it contains.
+    #[track_caller]
     pub fn into_inner(self) -> T {
+        is_taken_out(&self.word);
         self.data.into_inner()
     }
 }
@@ -283,7 +296,9 @@ impl<T> Cell<T> {
     }
 
     /// The value.
+    #[track_caller]
     pub fn into_inner(self) -> T {
+        is_taken_out(&self.word);
         self.data.into_inner()
     }
 }

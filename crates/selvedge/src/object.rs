@@ -106,6 +106,11 @@ impl Word {
         self.see_with(|| self.init)
     }
 
+    /// Where it was made, if somebody has.
+    pub fn made_at(&self) -> Option<At> {
+        self.at
+    }
+
     /// How many bytes it has.
     fn size(&self) -> u8 {
         self.size as u8
@@ -192,6 +197,14 @@ impl Word {
             self.what
         );
         runtime::stop(feature, at);
+    }
+
+    /// Its owner looks at what belongs to it without an operation, or takes that out: what others did with it must come before.
+    #[track_caller]
+    pub fn is_owned(&self, at: At) {
+        if runtime::current().is_some() && !std::thread::panicking() {
+            self.access(Order::Plain, Request::load(), at);
+        }
     }
 
     /// The same word once more.

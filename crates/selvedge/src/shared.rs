@@ -11,7 +11,7 @@ use crate::number::Number;
 use crate::object::{REMEMBERED, Word};
 use crate::places::{Met, Place, Places};
 use crate::restored::Counts;
-use crate::retry::{Open, Retries, Standing};
+use crate::retry::{Open, Retries, Spot, Standing};
 use crate::rounds::Unmarked;
 use crate::runtime::At;
 use crate::script::Script;
@@ -19,7 +19,7 @@ use crate::spin::Waits;
 use crate::threads::Threads;
 use crate::update::Updates;
 use crate::virtual_address::{ADDRESS, VirtualAddresses, may_be_pointer};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, ThreadId};
 use std::any::Any;
@@ -117,6 +117,8 @@ pub(crate) struct Shared {
     pub asked: u64,
     /// Places at which something may fail or end for no reason, by the addresses of their descriptions.
     pub without_reason: FxHashMap<usize, (&'static str, At)>,
+    /// Where `Arc`s are made of which there have been `Weak`s, in whichever run.
+    pub weakened: FxHashSet<Spot>,
     /// Whether preemptions are counted, and if so, operations with which loops that wait begin.
     pub bounded: bool,
     pub beginnings: Vec<At>,
@@ -254,6 +256,7 @@ impl Shared {
             left_out: LeftOut::default(),
             asked: 0,
             without_reason: FxHashMap::default(),
+            weakened: FxHashSet::default(),
             bounded: false,
             beginnings: Vec::new(),
             rooms: FxHashMap::default(),
@@ -308,6 +311,7 @@ impl Shared {
         self.config = config;
         self.left_out = LeftOut::default();
         self.without_reason.clear();
+        self.weakened.clear();
         self.next_live = 1;
         self.threads.new_model();
         self.places.new_model();

@@ -1,7 +1,8 @@
 //! Data races on plain accesses.
 //!
 //! C11: two conflicting accesses of different threads, at least one of them not atomic, neither of which happens before
-//! the other, where happens-before is program order, thread creation and end, condition variables, and
+//! the other, where happens-before is program order, thread creation and end, condition variables (if
+//! the machine says so), and
 //! *synchronises-with*: a release write (or a write after a release fence) that is read by an acquire read (or by a
 //! read before an acquire fence), through release sequences of read-modify-writes. Mutexes are acquire and release
 //! accesses to their word, so nothing more is needed for them. Accesses in atomic sections count as sequentially
@@ -49,6 +50,9 @@ pub struct DataRaces {
     width: usize,
     valid: usize,
     reported: FxHashSet<(u32, u32, u32, u32)>,
+    /// Whether a notification does not happen before the end of the wait that it ends
+    /// ([`Machine::notifications_synchronise`](selvedge_machine::Machine::notifications_synchronise)).
+    pub silent_wakes: bool,
     /// New races.
     pub found: Vec<Found>,
 }
@@ -137,7 +141,7 @@ impl DataRaces {
                     self.join((e, Clock), (last, Clock));
                 }
             }
-            Op::CondWake { .. } => {
+            Op::CondWake { .. } if !self.silent_wakes => {
                 if let Some(by) = event.woken_by {
                     self.join((e, Clock), (by, Clock));
                 }

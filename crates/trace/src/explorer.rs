@@ -86,6 +86,8 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
         trace.check_chains = options.limits.check_invariants;
         trace.dependence.ifaa = options.reductions.ifaa;
         trace.dependence.observers = options.reductions.observers;
+        let mut data_races = DataRaces::default();
+        data_races.silent_wakes = !sc.machine.notifications_synchronise();
         Explorer {
             optimal: options.algorithm == Algorithm::Optimal,
             sc,
@@ -96,7 +98,7 @@ impl<'a, 'b, M: Machine> Explorer<'a, 'b, M> {
             sleeping: Vec::new(),
             settled: Settled::default(),
             bounded: Vec::new(),
-            data_races: DataRaces::default(),
+            data_races,
             v: Vec::new(),
             locations: Locations::default(),
         }

@@ -140,7 +140,7 @@ impl Graph {
     fn push(&mut self, mut event: Event) -> EventId {
         let e = EventId::new(self.events.len());
         let (last, source) = self.learned(&event);
-        self.clocks.push(Basis::of(&event, last, source));
+        self.clocks.push(Basis::of(&event, last, source, self.silent_wakes));
         debug_assert_eq!(self.clocks.count(), e.index() + 1, "every event has clocks");
         if event.kind == Kind::Fence && event.order.acquires() {
             self.acquire(e, event.thread, event.index);
@@ -173,7 +173,7 @@ impl Graph {
     pub(super) fn refresh(&mut self, e: EventId) {
         let event = &self.events[e.index()];
         let (last, source) = self.learned(event);
-        self.clocks.compute(e, &Basis::of(event, last, source));
+        self.clocks.compute(e, &Basis::of(event, last, source, self.silent_wakes));
         if event.kind == Kind::Fence && event.order.acquires() {
             self.acquire(e, event.thread, event.index);
         }

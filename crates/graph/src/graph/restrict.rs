@@ -168,6 +168,7 @@ impl Graph {
         self.executed.clone_from(&other.executed);
         (self.seq_cst, self.blocked, self.speculating) = (other.seq_cst, other.blocked, other.speculating);
         (self.may_be_open, self.without_past, self.yields) = (other.may_be_open, other.without_past, other.yields);
+        self.silent_wakes = other.silent_wakes;
         copy_lists(&mut self.threads, &other.threads, Vec::clone_from, Vec::clear);
         copy_lists(&mut self.locations, &other.locations, Location::copy_from, Location::clear);
         self.births.clear();

@@ -141,6 +141,11 @@ impl Machine for RustMachine {
         self.looks_again(thread, value)
     }
 
+    /// `std` promises nothing, and does nothing.
+    fn notifications_synchronise(&self) -> bool {
+        false
+    }
+
     /// When the first place is found where threads spin, everything starts again.
     fn may_spin(&self) -> bool {
         runtime::shared(|shared| !shared.awaits.is_empty())

@@ -12,6 +12,7 @@
 use super::Weak;
 use crate::object::Word;
 use crate::request::Request;
+use crate::retry::Spot;
 use crate::runtime::{self, At};
 use selvedge_ir::{Order, RmwOp};
 use selvedge_machine::ViolationKind;
@@ -46,6 +47,13 @@ impl Made {
     /// Whether it was in the present run.
     pub fn is_of_this_run(self) -> bool {
         self.run != 0 && runtime::current().is_some() && runtime::shared(|shared| shared.run == self.run)
+    }
+}
+
+/// There is a `Weak` of an `Arc`: whether there still is one is not known from then on.
+fn is_weakened(made: Made, count: Option<&Word>) {
+    if let Some(at) = count.filter(|_| made.is_of_this_run()).and_then(Word::made_at) {
+        runtime::shared(|shared| shared.weakened.insert(Spot(at)));
     }
 }
 
@@ -124,6 +132,7 @@ impl<T> Arc<T> {
     {
         // Until the value is there, nobody has a reference to it.
         let (made, count) = begin::<T>(true, 0);
+        is_weakened(made, count.as_deref());
         let value = std::sync::Arc::new_cyclic(|weak| data(&Weak::new_of(weak.clone(), count.clone(), made)));
         if let Some(count) = &count {
             count.access(Order::Release, Request::rmw(RmwOp::Add, 1, false), Location::caller());
@@ -236,17 +245,31 @@ impl<T: ?Sized> Arc<T> {
     /// The value, if this is the only reference to it.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        let at = Location::caller();
-        if this.is_of_this_run() && std::sync::Arc::weak_count(this.value()) > 0 {
-            runtime::stop("`Arc::get_mut` while there are `Weak` references".to_owned(), at);
+        if !this.is_unique() {
+            return None;
         }
-        if this.is_unique() { std::sync::Arc::get_mut(this.value.as_mut().expect(WHOLE)) } else { None }
+        this.must_not_be_weakened(Location::caller());
+        // If nobody else is there, how many `Weak`s there are is what there can be.
+        std::sync::Arc::get_mut(this.value.as_mut().expect(WHOLE))
+    }
+
+    /// `Weak`s are not counted in the model. So whether there is still one is not known while there are other threads, if there
+    /// ever was one; where the count of the `Arc` was made says which ones may have had any.
+    #[track_caller]
+    fn must_not_be_weakened(&self, at: At) {
+        let made = self.count.as_deref().filter(|_| self.is_of_this_run()).and_then(Word::made_at);
+        let weakened = made.is_some_and(|made| runtime::shared(|shared| shared.weakened.contains(&Spot(made))));
+        if weakened && !runtime::alone() && !std::thread::panicking() {
+            let feature = "`Arc::get_mut` of an `Arc` of which there are, or were, `Weak` references, while there are other threads";
+            runtime::stop(feature.to_owned(), at);
+        }
     }
 
     /// A reference that does not keep the value.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
         this.must_be_counted();
+        is_weakened(this.made, this.count.as_deref());
         Weak::of(this)
     }
 

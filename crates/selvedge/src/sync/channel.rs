@@ -31,6 +31,11 @@
 //! `send`, looks and that wait are sequentially consistent, as `std`'s channels are.
 //! That the receiver is gone is a bit of `tail`: whether a message was sent before or after that is what `send` returns.
 //!
+//! Who finds that a channel is disconnected learns nothing else of who has left it: where `std` has no lock, the bit that says so is
+//! looked at by a relaxed load (but a sender to a channel without a bound acquires it). So what is said by who leaves is not
+//! released. Nor is it sequentially consistent then, as `std`'s is: a fence behind it would make up for that, but release what comes
+//! after it.
+//!
 //! # Senders that are gone
 //!
 //! Who of several senders is dropped last is observed by nobody, but counting them has an execution for every order in
@@ -206,7 +211,12 @@ impl<T> Channel<T> {
     /// Says something of message n.
     #[track_caller]
     fn say(&self, what: &'static str, n: u64, value: u64, at: At) {
-        self.access(what, n, Order::SeqCst, Request::store(value), at);
+        self.say_with(what, n, value, Order::SeqCst, at);
+    }
+
+    #[track_caller]
+    fn say_with(&self, what: &'static str, n: u64, value: u64, order: Order, at: At) {
+        self.access(what, n, order, Request::store(value), at);
     }
 
     /// Waits until something is known of message n; says whether it is so.
@@ -224,6 +234,16 @@ impl<T> Channel<T> {
     fn tail(&self, request: Request, at: At) -> u64 {
         self.tail.must_be_of_this_run(at);
         self.tail.synchronise(Order::SeqCst, request, Purpose::Sync, at)
+    }
+
+    /// Somebody leaves, and says so, and perhaps something of messages from then on. Whether others acquire that differs.
+    #[track_caller]
+    fn leave(&self, bit: u64, releases: bool, say: impl FnOnce(u64, Order), at: At) -> u64 {
+        let (first, order) = if releases { (Order::SeqCst, Order::SeqCst) } else { (Order::Acquire, Order::Relaxed) };
+        self.tail.must_be_of_this_run(at);
+        let tail = self.tail.synchronise(first, Request::rmw(RmwOp::Or, bit, true), Purpose::Sync, at);
+        say(tail, order);
+        tail
     }
 
     /// What taken(n) is called.
@@ -383,10 +403,13 @@ impl<T> Channel<T> {
         if !self.is_of_this_run() {
             return;
         }
-        let gone = Request::rmw(RmwOp::Or, NO_RECEIVER, true);
-        let (next, sent) = (self.next(), self.tail(gone, at) / ONE);
-        let bound = self.bound.unwrap_or(u64::MAX);
-        (next..sent.saturating_sub(bound)).for_each(|n| self.say(self.taken(), n, NEVER, at));
+        let (next, bound) = (self.next(), self.bound.unwrap_or(u64::MAX));
+        let is_noticed = !matches!(self.bound, Some(1..));
+        let refuses = |tail: u64, order| {
+            let waiting = next..(tail / ONE).saturating_sub(bound);
+            waiting.for_each(|n| self.say_with(self.taken(), n, NEVER, order, at));
+        };
+        let sent = self.leave(NO_RECEIVER, is_noticed, refuses, at) / ONE;
         for n in next..sent.min(next.saturating_add(bound)) {
             self.wait(MESSAGE, n, at);
             drop(self.take(n));
@@ -411,10 +434,12 @@ impl<T> Channel<T> {
         }
         let less = Request::rmw(RmwOp::Sub, 1, true);
         if self.senders.synchronise(Order::AcqRel, less, Purpose::Sync, at) == 1 {
-            let tail = self.tail(Request::rmw(RmwOp::Or, NO_SENDER, true), at);
-            if tail & NO_RECEIVER == 0 {
-                self.say(MESSAGE, tail / ONE, NEVER, at);
-            }
+            let ends = |tail: u64, order| {
+                if tail & NO_RECEIVER == 0 {
+                    self.say_with(MESSAGE, tail / ONE, NEVER, order, at);
+                }
+            };
+            self.leave(NO_SENDER, self.bound == Some(0), ends, at);
         }
     }
 

@@ -52,7 +52,9 @@ impl<T> Mutex<T> {
     }
 
     /// What it protects.
+    #[track_caller]
     pub fn into_inner(self) -> LockResult<T> {
+        self.word.is_owned(Location::caller());
         let content = self.content.into_inner();
         let is_poisoned = content.is_poisoned();
         poisoned(is_poisoned, content.value)
@@ -99,7 +101,9 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// What it protects.
+    #[track_caller]
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.word.is_owned(Location::caller());
         let content = self.content.get_mut();
         let is_poisoned = content.is_poisoned();
         poisoned(is_poisoned, &mut content.value)

@@ -145,7 +145,9 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, if there is one.
+    #[track_caller]
     pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.once.word().is_owned(Location::caller());
         self.value.get_mut().as_mut()
     }
 
@@ -187,7 +189,9 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, if there is one.
+    #[track_caller]
     pub fn into_inner(self) -> Option<T> {
+        self.once.word().is_owned(Location::caller());
         self.value.into_inner()
     }
 
