@@ -87,6 +87,24 @@ fn test_and_exchange(lock: &AtomicUsize) {
     }
 }
 
+#[inline(never)]
+fn test_and_exchange_weakly(lock: &AtomicUsize) {
+    while lock.load(Relaxed) == 1 || lock.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        hint::spin_loop();
+    }
+}
+
+/// The same, written otherwise.
+#[inline(never)]
+fn exchange_weakly_if_free(lock: &AtomicUsize) {
+    loop {
+        if lock.load(Relaxed) == 0 && lock.compare_exchange_weak(0, 1, Acquire, Relaxed).is_ok() {
+            break;
+        }
+        hint::spin_loop();
+    }
+}
+
 /// Without optimisation, what was found is left on the stack: this is about programs that are compiled as usual.
 fn is_optimised() -> bool {
     !std::env::current_exe().expect("the program has a name").iter().any(|part| part == "debug")
@@ -101,6 +119,8 @@ fn an_exchange_that_fails_has_no_execution() {
         exchange_weakly_and_test,
         test_and_swap,
         test_and_exchange,
+        test_and_exchange_weakly,
+        exchange_weakly_if_free,
     ];
     for lock in locks {
         let counts = [2, 3, 4].map(|threads| executions(threads, lock));
@@ -127,6 +147,38 @@ fn what_is_noticed_of_an_exchange_that_fails_for_no_reason_is_found() {
         let failure = stats.failure.unwrap_or_default();
         assert_eq!(failure.contains("it has failed for no reason"), notices, "{failure}");
         assert_eq!(failure.contains("fails for no reason"), notices, "{failure}");
+    }
+}
+
+/// The same in a loop whose test comes first.
+#[test]
+fn what_is_noticed_of_an_exchange_behind_a_test_is_found() {
+    for (notices, threads) in [(false, 1), (true, 1), (false, 2), (true, 2)] {
+        let stats = Builder::new().explore(move || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let take = move |x: &AtomicUsize| {
+                let mut free = false;
+                while x.load(Relaxed) == 1
+                    || x.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err_and(|found| {
+                        free |= found == 0;
+                        true
+                    })
+                {
+                    hint::spin_loop();
+                }
+                x.store(0, Release);
+                assert!(!notices || !free, "it has failed for no reason");
+            };
+            let start = |_| {
+                let x = Arc::clone(&x);
+                thread::spawn(move || take(&x))
+            };
+            let handles: Vec<_> = (1..threads).map(start).collect();
+            take(&x);
+            handles.into_iter().for_each(|handle| handle.join().unwrap());
+        });
+        let failure = stats.failure.unwrap_or_default();
+        assert_eq!(failure.contains("it has failed for no reason"), notices, "{failure}");
     }
 }
 

@@ -151,6 +151,9 @@ impl Awaits {
         if is_new {
             self.places.insert(Spot(at), (Await::Unknown(0), Returns::AsGood));
             self.relays.insert(Spot(at), to);
+            // What came of a weak exchange that fails for no reason was looked at without that.
+            self.chooses.remove(&Spot(at));
+            self.weak.remove(&Spot(at));
             self.marked.forget();
         }
         is_new
