@@ -7,7 +7,7 @@ use selvedge::cell::{Cell, RawCell, UnsafeCell};
 use selvedge::model::{Builder, Engine, Stats};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::Relaxed;
-use selvedge::sync::mpsc::{TryRecvError, TrySendError, channel, sync_channel};
+use selvedge::sync::mpsc::{SyncSender, TryRecvError, TrySendError, channel, sync_channel};
 use selvedge::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
 use selvedge::thread;
 use std::time::Duration;
@@ -97,85 +97,47 @@ fn the_mutex_of_a_condition_variable_does() {
     });
 }
 
+/// A thread writes to a cell and does something with one end of a channel. Who has the other end reads the cell if it finds out.
+fn at_both_ends<A: Send + 'static, B>((theirs, ours): (A, B), leave: fn(A), finds_out: fn(B) -> bool) {
+    let cell = Shared::new();
+    let other = Arc::clone(&cell);
+    let handle = thread::spawn(move || {
+        other.write();
+        leave(theirs);
+    });
+    if finds_out(ours) {
+        cell.read();
+    }
+    handle.join().unwrap();
+}
+
 #[test]
 fn that_all_senders_are_gone_orders_nothing() {
+    races(|| at_both_ends(channel::<()>(), drop, |receiver| receiver.recv().is_err()));
+    races(|| at_both_ends(sync_channel::<()>(1), drop, |receiver| receiver.recv().is_err()));
     races(|| {
-        let (cell, (sender, receiver)) = (Shared::new(), channel::<()>());
-        let other = Arc::clone(&cell);
-        let handle = thread::spawn(move || {
-            other.write();
-            drop(sender);
-        });
-        assert!(receiver.recv().is_err());
-        cell.read();
-        handle.join().unwrap();
-    });
-    races(|| {
-        let (cell, (sender, receiver)) = (Shared::new(), sync_channel::<()>(1));
-        let other = Arc::clone(&cell);
-        let handle = thread::spawn(move || {
-            other.write();
-            drop(sender);
-        });
-        if receiver.try_recv() == Err(TryRecvError::Disconnected) {
-            cell.read();
-        }
-        handle.join().unwrap();
+        at_both_ends(channel::<()>(), drop, |receiver| receiver.try_recv() == Err(TryRecvError::Disconnected));
     });
 }
 
 #[test]
 fn what_was_sent_before_that_does() {
-    passes(|| {
-        let (cell, (sender, receiver)) = (Shared::new(), channel());
-        let other = Arc::clone(&cell);
-        let handle = thread::spawn(move || {
-            other.write();
-            sender.send(()).unwrap();
-        });
-        for () in &receiver {}
-        cell.read();
-        handle.join().unwrap();
-    });
+    passes(|| at_both_ends(channel(), |sender| sender.send(()).unwrap(), |receiver| receiver.iter().count() == 1));
     // Without room, there is a lock.
-    passes(|| {
-        let (cell, (sender, receiver)) = (Shared::new(), sync_channel::<()>(0));
-        let other = Arc::clone(&cell);
-        let handle = thread::spawn(move || {
-            other.write();
-            drop(sender);
-        });
-        assert!(receiver.recv().is_err());
-        cell.read();
-        handle.join().unwrap();
-    });
+    passes(|| at_both_ends(sync_channel::<()>(0), drop, |receiver| receiver.recv().is_err()));
 }
 
 #[test]
 fn that_the_receiver_is_gone_orders_nothing_in_a_bounded_channel() {
-    races(|| {
-        let (cell, (sender, receiver)) = (Shared::new(), sync_channel(1));
-        let other = Arc::clone(&cell);
-        let handle = thread::spawn(move || {
-            other.write();
-            drop(receiver);
-        });
-        if matches!(sender.try_send(()), Err(TrySendError::Disconnected(()))) {
-            cell.read();
-        }
-        handle.join().unwrap();
+    let turned = |(sender, receiver)| (receiver, sender);
+    races(move || at_both_ends(turned(sync_channel(1)), drop, |sender| sender.send(()).is_err()));
+    races(move || {
+        let refused = |sender: SyncSender<()>| sender.try_send(()) == Err(TrySendError::Disconnected(()));
+        at_both_ends(turned(sync_channel(1)), drop, refused);
     });
     passes(|| {
-        let (cell, (sender, receiver)) = (Shared::new(), channel());
-        let other = Arc::clone(&cell);
-        let handle = thread::spawn(move || {
-            other.write();
-            drop(receiver);
-        });
-        if sender.send(()).is_err() {
-            cell.read();
-        }
-        handle.join().unwrap();
+        let (sender, receiver) = channel();
+        at_both_ends((receiver, sender), drop, |sender| sender.send(()).is_err());
     });
 }
 
