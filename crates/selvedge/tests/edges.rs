@@ -234,23 +234,23 @@ fn who_takes_something_apart_must_come_after_all_others() {
     });
 }
 
-/// With both engines: a block is freed while another thread may still use an atomic in it.
+/// A block is freed while another thread may still use an atomic in the middle of it.
 #[test]
 fn who_frees_a_block_must_come_after_all_others() {
     use selvedge::alloc::{Layout, alloc, dealloc};
     for stats in all(|| {
-        let layout = Layout::new::<[AtomicUsize; 2]>();
+        let layout = Layout::new::<[AtomicUsize; 3]>();
         // SAFETY: it has a size.
-        let block = unsafe { alloc(layout) }.cast::<[AtomicUsize; 2]>();
+        let block = unsafe { alloc(layout) }.cast::<[AtomicUsize; 3]>();
         // SAFETY: there is room for it.
-        unsafe { block.write([AtomicUsize::new(2), AtomicUsize::new(0)]) };
+        unsafe { block.write([0, 2, 0].map(AtomicUsize::new)) };
         let place = block.expose_provenance();
         let leave = move || {
-            let block = std::ptr::with_exposed_provenance_mut::<[AtomicUsize; 2]>(place);
+            let block = std::ptr::with_exposed_provenance_mut::<[AtomicUsize; 3]>(place);
             // SAFETY: that it may have been freed is what is looked for.
             unsafe {
-                (*block)[1].load(Relaxed);
-                if (*block)[0].fetch_sub(1, Relaxed) == 1 {
+                (*block)[2].load(Relaxed);
+                if (*block)[1].fetch_sub(1, Relaxed) == 1 {
                     dealloc(block.cast(), layout);
                 }
             }
