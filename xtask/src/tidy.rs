@@ -40,6 +40,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/tests/replay.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/retries.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/statics.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/tests/values_come_back.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/weak_retries.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/src/cell.rs", "pointers into cells are dereferenced by unsafe functions in loom"),
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),

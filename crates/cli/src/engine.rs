@@ -153,7 +153,13 @@ impl Engine {
 fn graph_options(model: MemoryModel, reductions: &[String], limits: Limits) -> selvedge_graph::Options {
     let has = |name| program::has(reductions, name);
     let (stale, in_place, speculative) = (has("stale"), has("in-place"), has("speculative"));
-    let reductions =
-        selvedge_graph::Reductions { stale, in_place, speculative, composite: has("composite"), tested: false };
+    let reductions = selvedge_graph::Reductions {
+        stale,
+        in_place,
+        speculative,
+        composite: has("composite"),
+        direct: false,
+        tested: false,
+    };
     selvedge_graph::Options { model, reductions, preemptions: None, limits }
 }

@@ -86,14 +86,22 @@ pub struct Reductions {
     pub speculative: bool,
     /// Attempts that read several things and fail are not explored, if the three above are on (beyond the paper).
     pub composite: bool,
+    /// An exchange that confirms a load directly before it reads from what that has read from (beyond the paper).
+    pub direct: bool,
     /// An exchange that waits reads from what a load directly before it has read from (beyond the paper).
     pub tested: bool,
 }
 
 impl Reductions {
     /// TruSt.
-    pub const NONE: Reductions =
-        Reductions { stale: false, in_place: false, speculative: false, composite: false, tested: false };
+    pub const NONE: Reductions = Reductions {
+        stale: false,
+        in_place: false,
+        speculative: false,
+        composite: false,
+        direct: false,
+        tested: false,
+    };
     /// Awamoche.
     pub const AWAMOCHE: Reductions = Reductions { stale: true, in_place: true, speculative: true, ..Reductions::NONE };
     /// Awamoche and composite awaits.

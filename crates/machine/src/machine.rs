@@ -84,6 +84,16 @@ pub trait Machine {
         access.speculates(value, next.as_ref())
     }
 
+    /// The exchange that would [confirm](Access::confirms) a load that a `Ready` thread stands at, if it were told this value and
+    /// came to the exchange next. If it may store on the way, so that nobody can synchronise with that, to objects of its own
+    /// ([`overwrites_own_stores`](Machine::overwrites_own_stores)), it may come by such stores before.
+    fn next_confirmation(&mut self, thread: ThreadId, value: u64, _may_store: bool) -> Option<Access> {
+        match self.next_if(thread, value) {
+            Some(Op::Access(next)) if next.confirms => Some(next),
+            _ => None,
+        }
+    }
+
     /// Whether threads may store to objects of their own between a speculative load and its confirmation: what an attempt
     /// that fails stores there, the next one overwrites before anybody looks at it.
     fn overwrites_own_stores(&self) -> bool {

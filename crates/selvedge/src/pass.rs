@@ -35,7 +35,7 @@ use without_bound::explore;
 
 /// How executions are reduced.
 const REDUCTIONS: selvedge_graph::Reductions =
-    selvedge_graph::Reductions { tested: true, ..selvedge_graph::Reductions::ALL };
+    selvedge_graph::Reductions { direct: true, tested: true, ..selvedge_graph::Reductions::ALL };
 /// After so many starts loops are not learned any more.
 const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 

@@ -158,6 +158,8 @@ pub(crate) struct Exchange {
     /// Where the value was loaded that it expects.
     pub load: At,
     pub then: Then,
+    /// Whether what the exchange has found may be taken for what the load would have found, if it is not so far.
+    may_go_on: bool,
     given_up: GivenUp,
 }
 
@@ -338,15 +340,21 @@ impl Retries {
     /// A loop was found; whether there is something to be done otherwise.
     ///
     /// There can be no other attempt within one. If there is, the one within is preferred.
-    pub fn learn(&mut self, at: At, (load, then): (At, Then), way: Vec<At>, speculates: Speculates) -> bool {
+    pub fn learn(
+        &mut self,
+        at: At,
+        (load, then, may_go_on): (At, Then, bool),
+        way: Vec<At>,
+        speculates: Speculates,
+    ) -> bool {
         if speculates == Speculates::Never {
-            self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+            self.exchanges.insert(Spot(at), Exchange { load, then, may_go_on, given_up: GivenUp::No });
             self.give_up(at, GivenUp::Irregular);
             return false;
         }
         let live = |exchange: &Exchange| exchange.given_up == GivenUp::No;
         if way.iter().any(|place| self.exchanges.values().any(|other| live(other) && Spot(other.load) == Spot(place))) {
-            self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+            self.exchanges.insert(Spot(at), Exchange { load, then, may_go_on, given_up: GivenUp::No });
             self.give_up(at, GivenUp::Nested);
             return false;
         }
@@ -361,7 +369,7 @@ impl Retries {
             exchange.given_up = GivenUp::No;
         }
         self.notes.retain(|note| !note.ends_with(NOT_NOW));
-        self.exchanges.insert(Spot(at), Exchange { load, then, given_up: GivenUp::No });
+        self.exchanges.insert(Spot(at), Exchange { load, then, may_go_on, given_up: GivenUp::No });
         self.loads_lately.forget();
         let known = self.loads.entry(Spot(load)).or_default();
         known.way.extend(way.into_iter().map(Spot));
@@ -412,9 +420,18 @@ impl Retries {
         any
     }
 
-    /// An attempt that fails leaves a trace, or may go wrong.
+    /// An attempt that fails leaves a trace, or may go wrong. If the loop was taken for one that goes back, it may be another
+    /// one that comes to the same load: of the next call of the same function, after this one has returned with what the exchange
+    /// has found. So it is looked at as one that goes on with that.
     pub fn leaves_trace(&mut self, at: At) {
-        self.give_up(at, GivenUp::Yes);
+        match self.exchanges.get_mut(&Spot(at)) {
+            Some(exchange) if exchange.may_go_on && exchange.given_up == GivenUp::No => {
+                (exchange.then, exchange.may_go_on) = (Then::GoesOn, false);
+                self.looked.clear();
+                self.note_starts();
+            }
+            _ => self.give_up(at, GivenUp::Yes),
+        }
     }
 
     fn give_up(&mut self, at: At, given_up: GivenUp) {

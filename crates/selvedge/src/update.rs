@@ -60,6 +60,16 @@ pub(crate) struct Update {
 /// Never inlined: what it keeps must not be part of the frame of the model's code.
 #[inline(never)]
 pub(crate) fn update(update: Update, f: &mut dyn FnMut(u64) -> Option<u64>) -> Option<Result<u64, u64>> {
+    update_by(update, &mut |old| compute(f, old))
+}
+
+/// The same with a function of the library, of which it is known that it changes nothing.
+#[inline(never)]
+pub(crate) fn update_with(update: Update, f: fn(u64) -> Option<u64>) -> Option<Result<u64, u64>> {
+    update_by(update, &mut |old| f(old))
+}
+
+fn update_by(update: Update, f: &mut dyn FnMut(u64) -> Option<u64>) -> Option<Result<u64, u64>> {
     let Update { addr, size, set, fetch, at } = update;
     let how = runtime::shared(|shared| shared.config.updates);
     if how == Updates::OneByOne || std::thread::panicking() {
@@ -67,7 +77,7 @@ pub(crate) fn update(update: Update, f: &mut dyn FnMut(u64) -> Option<u64>) -> O
     }
     let speculation = if how == Updates::Always { Speculation::Always } else { Speculation::IfNext };
     let old = runtime::perform(Request::load().at(addr, size, fetch).speculating(speculation), at);
-    let Some(new) = compute(f, old) else {
+    let Some(new) = f(old) else {
         if how == Updates::Always {
             start_again(Updates::Sometimes);
         }

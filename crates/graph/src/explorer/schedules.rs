@@ -475,9 +475,11 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if ends_with_race && !request.access.order.is_atomic() {
             return;
         }
+        // What is new is nothing to who confirms what was there.
+        let is_confirmed = self.confirmed_in_run(thread, request, loc).is_some();
         let schedules = self.schedules();
         // If it may write, it is enough that somebody else reads, if everything happens in order.
-        let may_read = request.reads() && !(may_write && schedules.in_order);
+        let may_read = request.reads() && !(may_write && schedules.in_order) && !is_confirmed;
         let is_at_bound = schedules.preemptions() >= schedules.bound;
         let known = schedules.known(loc);
         let (writers, concerned) = (known.writers & others, known.concerned & others);
@@ -530,6 +532,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     fn read_in_run(&mut self, thread: ThreadId, request: &Request, loc: LocId) -> Result<Go, Over> {
         let stop = self.schedules.as_ref().and_then(|schedules| schedules.stop_of(self.graph(), thread));
         let duty = stop.filter(|stop| stop.why == Why::Reads).map_or(0, |stop| stop.at as usize);
+        let only = self.confirmed_in_run(thread, request, loc);
         let e = self.add_plain_read(thread, request, loc);
         let newest = self.graph().newest(loc);
         let lowest = if self.schedules().in_order { newest } else { self.lower_bound(e) };
@@ -537,7 +540,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         for position in lowest..=newest {
             let graph = self.graph();
             let write = graph.location(loc).write_at(position);
-            if duty > 0 && !(write.is_event() && write.index() >= duty) {
+            let is_news = write.is_event() && write.index() >= duty;
+            if duty > 0 && !is_news || only.is_some_and(|only| write != only) {
                 continue;
             }
             let flags = self.flags_of(e, request, (write, self.graph().written(loc, write)));

@@ -70,7 +70,7 @@ impl Values {
 }
 
 /// Whether a load orders nothing that an exchange with this order does not.
-fn is_no_stronger(load: Order, exchange: Order) -> bool {
+pub(in crate::explorer) fn is_no_stronger(load: Order, exchange: Order) -> bool {
     match load {
         Order::Relaxed => true,
         Order::Acquire => exchange.acquires(),

@@ -56,6 +56,10 @@ fn agree(name: &str) {
         if let Some((_, wanted)) = wanted.filter(|_| seen.len() >= 100) {
             assert!(composite >= *wanted, "{source}: {composite} %");
         }
+        let others = percent(|seen| seen.others[0] > 0 && seen.others[1] == 0);
+        if source.to_string() == "kind repeated values" && seen.len() >= 100 {
+            assert!(others >= 10, "{source}: {others} %");
+        }
         if source.to_string() == "kind racing stores" && seen.len() >= 100 {
             // Only where the model orders stores that count as exchanges.
             let fits = if matches!(name, "sc" | "tso") { exchanged >= 10 } else { exchanged == 0 };

@@ -2,6 +2,7 @@
 
 use super::awaits::Ahead;
 use super::past::written;
+use super::retries::is_kept_back;
 use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
 use crate::nondet::{self, IN_TIME};
 use crate::request::Request;
@@ -110,6 +111,25 @@ impl Machine for RustMachine {
             Some(begins) => begins,
             None => access.speculates(value, self.next_if(thread, value).as_ref()),
         }
+    }
+
+    fn next_confirmation(&mut self, thread: ThreadId, value: u64, may_store: bool) -> Option<Access> {
+        let confirmation = |op| if let Op::Access(access) = op { Some(access).filter(|it| it.confirms) } else { None };
+        let next = self.next_if(thread, value)?;
+        let is_kept_back = |op: &Op| is_kept_back(thread, op);
+        if !may_store || !is_kept_back(&next) {
+            return confirmation(next);
+        }
+        let key = (self.past(), thread, value);
+        if let Some(known) = self.tries.behind_stores.get(&key) {
+            return *known;
+        }
+        let next = self.comes_by_if(thread, value, is_kept_back).flatten().and_then(|(op, _)| confirmation(op));
+        if self.tries.behind_stores.len() == TRIED {
+            self.tries.behind_stores.clear();
+        }
+        self.tries.behind_stores.insert(key, next);
+        next
     }
 
     /// A load that waits is one that the engine knows as such. Who waits for a signal until time is up lets others go as one does

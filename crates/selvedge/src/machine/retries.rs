@@ -20,6 +20,8 @@ use std::collections::BTreeSet;
 pub(super) struct Tries {
     /// With which values loads were found to be speculative.
     speculates: FxHashMap<(u64, ThreadId, Outcome), bool>,
+    /// Exchanges that threads come to after they have loaded some value and stored to objects of their own.
+    pub behind_stores: FxHashMap<(u64, ThreadId, Outcome), Option<Access>>,
     /// First values of objects.
     pub inits: FxHashMap<Addr, u64>,
     /// Numbers for what threads have been told, by step, as far as they are known (`past.rs`).
@@ -101,6 +103,12 @@ fn plain_exchange(op: &Op) -> Option<(Access, u64)> {
         }
         _ => None,
     }
+}
+
+/// Whether an operation is a store to an object of the thread itself, with which nobody synchronises.
+pub(super) fn is_kept_back(thread: ThreadId, op: &Op) -> bool {
+    let Op::Access(Access { kind: AccessKind::Store { .. }, addr, order, .. }) = op else { return false };
+    !order.releases() && runtime::shared(|shared| shared.places.is_of(*addr, thread))
 }
 
 /// Whether an operation is a certain load, marks aside.
@@ -252,19 +260,21 @@ impl RustMachine {
         let before = self.steps[..=n].iter().rev().filter(own);
         let before = before.take_while(|step| step.at.is_some() && is_load(&step.op));
         let back = before.filter(|step| step.op == next && step.at == next_at).find_map(|step| step.at);
+        let goes_on = sees_no_more(access.order, failure);
         let then = match back {
             Some(place) => Then::Back(place),
             None if is_same_load(&next, &access) => Then::LoadsElsewhere,
             None if !is_load(&next) && !next_at.is_some_and(|at| way.contains(&at)) => return false,
-            None if sees_no_more(access.order, failure) => Then::GoesOn,
+            None if goes_on => Then::GoesOn,
             None => return false,
         };
+        let may_go_on = goes_on && then != Then::GoesOn;
         let speculates = self.seems_to_speculate(load, at, &way);
         // Stacks will be looked at, and have to be cleared for that: so that this does not take another start.
         let size = self.deepest();
         runtime::shared(|shared| {
             shared.blocks.freed_early.get_or_insert_default();
-            let learned = shared.retries.learn(at, (load, then), way, speculates);
+            let learned = shared.retries.learn(at, (load, then, may_go_on), way, speculates);
             if learned {
                 shared.must_clear(size);
             }

@@ -56,6 +56,9 @@ impl Snapshot {
     }
 }
 
+/// A thread is not let come by more operations.
+const MOST_BY: usize = 8;
+
 impl RustMachine {
     /// Keeps a thread that stands at an operation; whether that is possible. It can be put back after it was put back to what
     /// it was `before`.
@@ -159,12 +162,24 @@ impl RustMachine {
     /// The operation that a thread comes to first if it is told an outcome, if it comes to one. None if that cannot be seen
     /// in this way.
     pub(super) fn comes_to_if(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Option<(Op, At)>> {
+        self.comes_by_if(thread, outcome, |_| false)
+    }
+
+    /// The same, but of what it comes to after some operations whose outcome says nothing.
+    pub(super) fn comes_by_if(
+        &mut self,
+        thread: ThreadId,
+        outcome: Outcome,
+        comes_by: impl Fn(&Op) -> bool,
+    ) -> Option<Option<(Op, At)>> {
         if self.stale && self.run_again().is_err() {
             return None;
         }
         let mut snapshot = std::mem::take(&mut self.tries.here);
-        let found =
-            self.save_thread(thread, &mut snapshot, None).then(|| self.come_to(thread, outcome, &snapshot)).flatten();
+        let found = self
+            .save_thread(thread, &mut snapshot, None)
+            .then(|| self.come_by(thread, outcome, &snapshot, comes_by))
+            .flatten();
         self.tries.here = snapshot;
         found
     }
@@ -176,15 +191,32 @@ impl RustMachine {
         outcome: Outcome,
         snapshot: &Snapshot,
     ) -> Option<Option<(Op, At)>> {
+        self.come_by(thread, outcome, snapshot, |_| false)
+    }
+
+    fn come_by(
+        &mut self,
+        thread: ThreadId,
+        outcome: Outcome,
+        snapshot: &Snapshot,
+        comes_by: impl Fn(&Op) -> bool,
+    ) -> Option<Option<(Op, At)>> {
         self.starts_trial();
         let slot = self.slots[thread.index()].as_mut()?;
         runtime::repeats(false);
-        let came = self.pool.resume(&mut slot.strand, outcome);
-        cannot_be_put_back(&came);
-        let found = match came {
-            Came::Op if !runtime::take_aside() => slot.strand.pending().map(|pending| Some(pending.op_and_place())),
-            Came::End => Some(None),
-            _ => None,
+        let (mut outcome, mut left) = (outcome, MOST_BY);
+        let found = loop {
+            let came = self.pool.resume(&mut slot.strand, outcome);
+            cannot_be_put_back(&came);
+            let found = match came {
+                Came::Op if !runtime::take_aside() => slot.strand.pending().map(|pending| Some(pending.op_and_place())),
+                Came::End => Some(None),
+                _ => None,
+            };
+            if left == 0 || !matches!(&found, Some(Some((op, _))) if comes_by(op)) {
+                break found;
+            }
+            (outcome, left) = (0, left - 1);
         };
         self.ends_trial();
         #[cfg(test)]

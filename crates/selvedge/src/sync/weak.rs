@@ -5,6 +5,8 @@ use super::Arc;
 use super::arc::{Made, counts_at, counts_for_nobody};
 use crate::object::Word;
 use crate::request::Request;
+use crate::runtime::At;
+use crate::update::{self, Update};
 use selvedge_ir::Order;
 use std::fmt;
 use std::panic::Location;
@@ -37,18 +39,10 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let at = Location::caller();
-        if let Some(count) = self.count.as_ref().filter(|_| self.made.is_of_this_run()) {
-            let mut now = count.access(Order::Relaxed, Request::load(), at);
-            loop {
-                if now == 0 {
-                    return None;
-                }
-                let more = Request::cas(now, now + 1, Order::Relaxed);
-                match count.access(Order::Acquire, more, at) {
-                    old if old == now => break,
-                    other => now = other,
-                }
-            }
+        if let Some(count) = self.count.as_ref().filter(|_| self.made.is_of_this_run())
+            && !is_one_more(count, at)
+        {
+            return None;
         }
         let value = Some(self.value.upgrade()?);
         counts_for_nobody(&value);
@@ -77,6 +71,23 @@ impl<T: ?Sized> Weak<T> {
     {
         self.value.as_ptr()
     }
+}
+
+/// Counts one reference more if there are any; says whether there are.
+fn is_one_more(count: &Word, at: At) -> bool {
+    let one_more = |references| (references != 0).then(|| references + 1);
+    let (addr, set, fetch) = (count.addr(), Order::Acquire, Order::Relaxed);
+    if let Some(done) = update::update_with(Update { addr, size: 8, set, fetch, at }, one_more) {
+        return done.is_ok();
+    }
+    let mut now = count.access(fetch, Request::load(), at);
+    while let Some(more) = one_more(now) {
+        match count.access(set, Request::cas(now, more, fetch), at) {
+            old if old == now => return true,
+            other => now = other,
+        }
+    }
+    false
 }
 
 impl<T: ?Sized> Clone for Weak<T> {

@@ -8,12 +8,16 @@
 //! - between the load and the exchange, the thread does nothing but read, and store what nobody else sees before the exchange.
 //!
 //! Where that turns out not to be so, the machine is told.
+//!
+//! If the exchange comes directly after the load, it reads from what that has read from, and from nothing else, as without a bound
+//! (`older_value.rs`). That takes no more preemptions: who makes room between the two might as well have done so before the load.
 
 use crate::event::{Event, EventId, Kind, LocId};
 use crate::explorer::Explorer;
+use crate::explorer::tested::is_no_stronger;
 use crate::models::Model;
 use crate::request::{Request, Role};
-use selvedge_ir::EntityRef;
+use selvedge_ir::{EntityRef, Order};
 use selvedge_machine::{AccessKind, Machine, ThreadId, truncate};
 use smallvec::SmallVec;
 
@@ -71,6 +75,32 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             }
         }
         false
+    }
+
+    /// What an exchange reads from that confirms a load directly before it.
+    pub(super) fn confirmed_in_run(&self, thread: ThreadId, request: &Request, loc: LocId) -> Option<EventId> {
+        let access = &request.access;
+        if !(self.options.reductions.direct && access.confirms && request.part.is_none()) {
+            return None;
+        }
+        let AccessKind::Cas { expected, .. } = access.kind else { return None };
+        // Stores to its own objects may come in between, as they may without a bound.
+        let graph = self.graph();
+        let is_store = |event: &Event| {
+            event.kind == Kind::Write && !event.exclusive && !event.order.releases() && event.role == Role::Memory
+        };
+        let mut before = graph.thread(thread).iter().rev().map(|&e| graph.event(e));
+        let last = before.next()?;
+        let stores = is_store(last);
+        let load = if stores { before.find(|event| !is_store(event))? } else { last };
+        let is_it = load.kind == Kind::Read
+            && (!stores || load.order == Order::Relaxed)
+            && !load.exclusive
+            && load.loc == loc
+            && load.part.is_none()
+            && load.value == truncate(expected, access.size)
+            && is_no_stronger(load.order, access.order);
+        is_it.then_some(load.rf)
     }
 
     /// An access to a location to which others have stored what they keep back until an exchange: it must come after that.

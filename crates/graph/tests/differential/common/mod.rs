@@ -162,31 +162,38 @@ pub fn whole(full: &Full<'_>, e: EventId) -> u64 {
     parts.iter().map(bytes).fold(0, |value, bytes| value | bytes)
 }
 
-/// How much is reduced: the columns of the paper's tables, and two more.
-pub const LEVELS: [(&str, Reductions); 6] = [
+/// All that several workers reduce.
+const DIRECT: Reductions = Reductions { direct: true, ..Reductions::ALL };
+
+/// How much is reduced: the columns of the paper's tables, and three more.
+pub const LEVELS: [(&str, Reductions); 7] = [
     ("trust", Reductions::NONE),
     ("stale", Reductions { stale: true, ..Reductions::NONE }),
     ("in-place", Reductions { stale: true, in_place: true, ..Reductions::NONE }),
     ("awamoche", Reductions::AWAMOCHE),
     ("composite", Reductions::ALL),
-    ("tested", Reductions { tested: true, ..Reductions::ALL }),
+    ("direct", DIRECT),
+    ("tested", Reductions { tested: true, ..DIRECT }),
 ];
 
 /// What was seen of the engine on one program.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Seen {
     /// Graphs of the levels.
-    pub graphs: [usize; 6],
+    pub graphs: [usize; 7],
     /// How many of them are failed attempts of confirmations.
-    pub attempts: [usize; 6],
+    pub attempts: [usize; 7],
     /// Whether a reduction was given up for some location at the levels.
-    pub gave_up: [bool; 6],
+    pub gave_up: [bool; 7],
     /// Whether stores counted as exchanges at the levels, and nothing was given up.
-    pub exchanged: [bool; 6],
+    pub exchanged: [bool; 7],
     /// Whether exchanges read from what loads before them have read from, and from nothing else, wherever that could be so.
     pub exact: bool,
     /// Complete graphs in which some exchange does not.
     pub spared: usize,
+    /// Complete graphs in which an exchange confirms what a load directly before it has read from another write: how many there are,
+    /// and how many are explored though they need not be.
+    pub others: [usize; 2],
 }
 
 /// How programs are compared.
@@ -214,7 +221,10 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
     let mut seen = Seen::default();
     let mut attempts = BTreeSet::new();
     let differ = tests_of_locks::differ(program, summary.graphs.keys());
+    let others = tests_of_locks::confirm_others(program, summary.graphs.keys());
+    let both = differ.union(&others).copied().collect();
     seen.spared = summary.complete().filter(|(key, _)| differ.contains(key)).count();
+    seen.others[0] = summary.complete().filter(|(key, _)| others.contains(key)).count();
     for (n, (name, reductions)) in LEVELS.into_iter().enumerate() {
         // The first level finds out which graphs are failed attempts.
         if n > 0 && plan.only.is_some_and(|only| only != n) {
@@ -224,7 +234,12 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
             Ok(explored) => explored,
             Err(panic) => return Some(Err(format!("{} {name}: {panic}", model.name()))),
         };
-        if let Err(why) = agree((program, model), &summary, &explored, reductions, (&attempts, &differ)) {
+        let left_out = match reductions {
+            Reductions { tested: true, .. } => &both,
+            Reductions { direct: true, .. } => &others,
+            _ => &BTreeSet::new(),
+        };
+        if let Err(why) = agree((program, model), &summary, &explored, reductions, (&attempts, left_out)) {
             return Some(Err(format!("{} {name}: {why}", model.name())));
         }
         if reductions.tested {
@@ -234,11 +249,14 @@ pub fn compare(program: &Program, (model, axioms): (MemoryModel, Model), plan: P
                 return Some(Err(format!("{} {name}: a load and its exchange differ: {key:#?}", model.name())));
             }
         }
+        if name == "direct" {
+            seen.others[1] = explored.graphs.keys().filter(|key| others.contains(key)).count();
+        }
         seen.graphs[n] = explored.graphs.len();
         seen.gave_up[n] = !explored.result.notes.is_empty();
         seen.exchanged[n] = explored.restarts > 0 && !seen.gave_up[n];
         seen.attempts[n] = explored.attempts.len();
-        if plan.jobs && name == "composite" {
+        if plan.jobs && name == "direct" {
             let told = |result: Exploration| Exploration { steps: 0, ..result };
             let one = told(explored.result);
             // Several workers do not care what was tested.
@@ -279,7 +297,7 @@ fn agree(
     summary: &axiomatic::Summary,
     explored: &Explored,
     reductions: Reductions,
-    (attempts, differ): (&BTreeSet<GraphKey>, &BTreeSet<&GraphKey>),
+    (attempts, left_out): (&BTreeSet<GraphKey>, &BTreeSet<&GraphKey>),
 ) -> Result<(), String> {
     if let Some(what) = &explored.result.unsupported {
         return Err(format!("unsupported: {}", what.feature));
@@ -306,8 +324,6 @@ fn agree(
     let useful: BTreeSet<&GraphKey> = summary.blocked(Blocking::Useful).map(|(key, _)| key).collect();
     // An attempt whose confirmation fails need not be explored.
     let spared = |key: &GraphKey| reductions.speculative && attempts.contains(key);
-    // Nor need one in which an exchange reads from something else than the load that has tested the location.
-    let tested = |key: &GraphKey| reductions.tested && differ.contains(key);
     // What else an attempt that fails could have read before is not explored.
     let none = BTreeSet::new();
     let retries = program.threads.iter().flatten().any(|inst| matches!(inst, Inst::Retry { .. }));
@@ -317,8 +333,8 @@ fn agree(
         _ => &useful,
     };
     for key in complete.iter().chain(must) {
-        let left_out = must.contains(key) && spared(key) || tested(key);
-        if !explored.graphs.contains_key(key) && !left_out {
+        let need_not_be = must.contains(key) && spared(key) || left_out.contains(key);
+        if !explored.graphs.contains_key(key) && !need_not_be {
             return Err(format!("a graph is missing: {key:#?}"));
         }
     }

@@ -1,5 +1,6 @@
 //! Which graphs need not be explored because an exchange reads from something else than the load that has tested the
-//! location before it (`explorer/tested.rs`), found out by brute force: every graph of the oracle is run once more.
+//! location before it (`explorer/tested.rs`), or that it confirms (`explorer/older_value.rs`), found out by brute force: every
+//! graph of the oracle is run once more.
 
 use selvedge_ir::{CmpOp, EntityRef, Order};
 use selvedge_machine::{Access, AccessKind, Addr, Machine, Op, Status, ThreadId};
@@ -8,7 +9,8 @@ use selvedge_oracle::litmus::{Expr, Inst, Program, Thread, Until, VarId};
 use selvedge_oracle::machine::LitmusMachine;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A load and, directly after it, an exchange of the same location that waits; and where they have read which value from.
+/// A load and, directly after it, an exchange of the same location that waits, or confirms the load; and where they have read
+/// which value from.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     load: (Access, u64, Source),
@@ -18,7 +20,8 @@ struct Pair {
 /// The values that a location has in any graph.
 type Values = BTreeMap<Addr, BTreeSet<u64>>;
 
-/// The graphs in which some exchange could have read from what its load has read from, but has not.
+/// The graphs in which some exchange that waits could have read from what the load that has tested its location has read from,
+/// but has not.
 pub fn differ<'a>(program: &Program, graphs: impl Iterator<Item = &'a GraphKey> + Clone) -> BTreeSet<&'a GraphKey> {
     let mut values = Values::new();
     for entry in graphs.clone().flat_map(|key| key.threads().iter().flatten()) {
@@ -26,7 +29,21 @@ pub fn differ<'a>(program: &Program, graphs: impl Iterator<Item = &'a GraphKey> 
             values.entry(addr).or_default().insert(value);
         }
     }
-    let differs = |pair: &Pair| pair.load.2 != pair.exchange.2 && is_tested(pair, &values);
+    with_pair(program, graphs, |pair| !pair.exchange.0.confirms && is_tested(pair, &values))
+}
+
+/// The graphs in which some exchange confirms what a load directly before it has read from another write.
+pub fn confirm_others<'a>(program: &Program, graphs: impl Iterator<Item = &'a GraphKey>) -> BTreeSet<&'a GraphKey> {
+    with_pair(program, graphs, |pair| pair.exchange.0.confirms && is_confirmed(pair))
+}
+
+/// The graphs with a certain pair that has read from different writes.
+fn with_pair<'a>(
+    program: &Program,
+    graphs: impl Iterator<Item = &'a GraphKey>,
+    is_it: impl Fn(&Pair) -> bool,
+) -> BTreeSet<&'a GraphKey> {
+    let differs = |pair: &Pair| pair.load.2 != pair.exchange.2 && is_it(pair);
     graphs.filter(|key| pairs(program, key).iter().any(differs)).collect()
 }
 
@@ -36,15 +53,28 @@ fn is_tested(pair: &Pair, values: &Values) -> bool {
     let ((load, value, _), (exchange, found, _)) = (pair.load, pair.exchange);
     let would_wait = |access: &Access, value| access.until.is_some_and(|until| !until.holds(value, access.size));
     let waits = |value| would_wait(&exchange, value);
-    let weaker = match load.order {
+    let takes = !waits(value) && exchange.written(value).is_some();
+    let stands_for_it = !waits(found) || would_wait(&load, found);
+    is_weaker(&load, &exchange)
+        && takes
+        && stands_for_it
+        && values[&load.addr].iter().all(|&other| other == value || waits(other))
+}
+
+/// Whether a load orders nothing that an exchange does not.
+fn is_weaker(load: &Access, exchange: &Access) -> bool {
+    match load.order {
         Order::Relaxed => true,
         Order::Acquire => matches!(exchange.order, Order::Acquire | Order::AcqRel | Order::SeqCst),
         Order::SeqCst => exchange.order == Order::SeqCst,
         _ => false,
-    };
-    let takes = !waits(value) && exchange.written(value).is_some();
-    let stands_for_it = !waits(found) || would_wait(&load, found);
-    weaker && takes && stands_for_it && values[&load.addr].iter().all(|&other| other == value || waits(other))
+    }
+}
+
+/// Whether an exchange confirms the value that its load has found.
+fn is_confirmed(pair: &Pair) -> bool {
+    let ((load, value, _), (exchange, found, _)) = (pair.load, pair.exchange);
+    found == value && is_weaker(&load, &exchange)
 }
 
 /// All such pairs of a graph.
@@ -72,12 +102,11 @@ fn pairs(program: &Program, key: &GraphKey) -> Vec<Pair> {
                             if let Some(load) = before.filter(fits)
                                 && is_exchange
                                 && access.until.is_some()
-                                && !access.confirms
+                                && access.confirms == load.0.speculative.is_some()
                             {
                                 all.push(Pair { load, exchange: this });
                             }
-                            let is_load = matches!(access.kind, AccessKind::Load) && access.speculative.is_none();
-                            last[n] = is_load.then_some(this);
+                            last[n] = matches!(access.kind, AccessKind::Load).then_some(this);
                             if access.until.is_some_and(|until| !until.holds(value, access.size)) {
                                 break;
                             }
