@@ -205,7 +205,8 @@ pub struct SearchArgs {
     /// results are not used are independent; observers: stores that nobody reads are independent; graph engine: stale:
     /// waits that could never end are not explored; in-place: waits are read again when something is written;
     /// speculative: compare-and-exchange loops are explored one success at a time; composite: with these, attempts that
-    /// read several things and fail are not explored).
+    /// read several things and fail are not explored; direct: an exchange that comes directly after the load that it
+    /// confirms reads what that has read, and not something else of the same value).
     #[arg(long, default_value = "all", value_parser = values::reductions)]
     pub reductions: Reductions,
 }

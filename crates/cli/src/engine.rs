@@ -158,7 +158,7 @@ fn graph_options(model: MemoryModel, reductions: &[String], limits: Limits) -> s
         in_place,
         speculative,
         composite: has("composite"),
-        direct: false,
+        direct: has("direct"),
         tested: false,
     };
     selvedge_graph::Options { model, reductions, preemptions: None, limits }

@@ -8,11 +8,11 @@ pub const MODELS: &[&str] = &["sc", "tso", "ra", "rc11"];
 pub const ENGINES: &[&str] = &["trace", "graph"];
 /// The reductions that can be switched on.
 pub const REDUCTIONS: &[&str] =
-    &["ifaa", "observers", "purity", "await", "stale", "in-place", "speculative", "composite"];
+    &["ifaa", "observers", "purity", "await", "stale", "in-place", "speculative", "composite", "direct"];
 /// Those of them that only one of the engines has.
 pub const TRACE_REDUCTIONS: &[&str] = &["ifaa", "observers"];
 /// Those of them that only the other one has.
-pub const GRAPH_REDUCTIONS: &[&str] = &["stale", "in-place", "speculative", "composite"];
+pub const GRAPH_REDUCTIONS: &[&str] = &["stale", "in-place", "speculative", "composite", "direct"];
 
 /// A time, or for ever.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
