@@ -420,9 +420,16 @@ impl Retries {
         any
     }
 
-    /// An attempt that fails leaves a trace, or may go wrong. If the loop was taken for one that goes back, it may be another
-    /// one that comes to the same load: of the next call of the same function, after this one has returned with what the exchange
-    /// has found. So it is looked at as one that goes on with that.
+    /// Attempts that fail leave no trace, up to now: the loop is what it was taken for.
+    pub fn leaves_no_trace(&mut self, at: At) {
+        if let Some(exchange) = self.exchanges.get_mut(&Spot(at)) {
+            exchange.may_go_on = false;
+        }
+    }
+
+    /// An attempt that fails leaves a trace, or may go wrong. If the loop was taken for one that goes back, and that has never shown
+    /// to be right, it may be another one that comes to the same load: of the next call of the same function, after this one has
+    /// returned with what the exchange has found. So it is looked at as one that goes on with that.
     pub fn leaves_trace(&mut self, at: At) {
         match self.exchanges.get_mut(&Spot(at)) {
             Some(exchange) if exchange.may_go_on && exchange.given_up == GivenUp::No => {

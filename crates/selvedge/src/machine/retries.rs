@@ -447,6 +447,7 @@ impl RustMachine {
                 looked.clear();
             }
             looked.insert(key);
+            shared.retries.leaves_no_trace(attempt.at);
         });
         self.need_not_be_tried_out(attempt);
         self.keep_attempt(attempt, &past);
