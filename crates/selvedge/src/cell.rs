@@ -13,6 +13,16 @@ use crate::object::Word;
 use crate::runtime;
 use std::panic::Location;
 
+/// What reports call cells.
+const UNSAFE_CELL: &str = "UnsafeCell";
+const RAW_CELL: &str = "RawCell";
+const CELL: &str = "Cell";
+
+/// Whether an object is a cell. What the engine says that one contains says nothing.
+pub(crate) fn is_cell(what: &str) -> bool {
+    [UNSAFE_CELL, RAW_CELL, CELL].contains(&what)
+}
+
 /// Stands in for `std::cell::UnsafeCell`; accesses are made by closures.
 #[derive(Debug)]
 pub struct UnsafeCell<T: ?Sized> {
@@ -57,7 +67,7 @@ impl<T> UnsafeCell<T> {
     /// A cell.
     #[track_caller]
     pub fn new(data: T) -> UnsafeCell<T> {
-        UnsafeCell { word: Word::made("UnsafeCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
+        UnsafeCell { word: Word::made(UNSAFE_CELL, 1, 0), data: std::cell::UnsafeCell::new(data) }
     }
 
     /// What it contains.
@@ -192,7 +202,7 @@ impl<T> RawCell<T> {
     /// A cell.
     #[track_caller]
     pub fn new(data: T) -> RawCell<T> {
-        RawCell { word: Word::made("RawCell", 1, 0), data: std::cell::UnsafeCell::new(data) }
+        RawCell { word: Word::made(RAW_CELL, 1, 0), data: std::cell::UnsafeCell::new(data) }
     }
 
     /// What it contains.
@@ -250,7 +260,7 @@ impl<T> Cell<T> {
     /// A cell.
     #[track_caller]
     pub fn new(data: T) -> Cell<T> {
-        Cell { word: Word::made("Cell", 1, 0), data: std::cell::Cell::new(data) }
+        Cell { word: Word::made(CELL, 1, 0), data: std::cell::Cell::new(data) }
     }
 
     /// Replaces the value.

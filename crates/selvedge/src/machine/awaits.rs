@@ -38,6 +38,7 @@
 //! holds for it.
 
 use super::owed::Going;
+use super::trial::MOST_HINTS;
 use super::{RustMachine, apart, relayed};
 use crate::coroutine::Came;
 use crate::lately::Lately;
@@ -361,7 +362,11 @@ impl RustMachine {
             self.ahead = Some(Ahead { made: self.made, thread, value, now, going: None, came });
             return Look::GoesOn;
         }
-        let came = self.pool.resume(strand, 0);
+        let mut came = self.pool.resume(strand, 0);
+        for _ in 1..MOST_HINTS {
+            let Came::To(Yielded::Yields { .. }) = came else { break };
+            came = self.pool.resume(strand, 0);
+        }
         let same = |now: &Pending| now.request == request && *now.at == *at;
         if !matches!(came, Came::Op) || !strand.pending().is_some_and(same) {
             let now = strand.pending().filter(|_| matches!(came, Came::Op));

@@ -8,8 +8,9 @@
 //! the values with which looks were found to fail there, U those with which the thread goes on. Every sequence of values of
 //! W leads from S to some state; there must be few of these, in all of them the thread stands at the same operation at the
 //! same place, and memory is as it was. Told a value of U in any of them, the thread must do what it does if it is told
-//! that in S: come to the same operation in the same state, or come to its end, with the same memory. If it comes to the same
-//! store, but something else is still on its stack, it is told that it has stored, and so on: what comes of that is known.
+//! that in S: come to the same operation in the same state, or come to its end, with the same memory. If it comes to the same store,
+//! or to a look into the same cell, but something else is still on its stack, it is told that it has done that, and so on: nothing
+//! else can come of it.
 //!
 //! Now let G be an execution in which the thread makes looks that fail, with values of W, and one that does not, with a
 //! value of U. In G without the looks that fail, the thread is in S when it reads the value of U, and goes on as it does

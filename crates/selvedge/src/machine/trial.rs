@@ -4,14 +4,15 @@
 use super::RustMachine;
 use super::attempts::{Before, Trace};
 use super::snapshot::{Snapshot, cannot_be_put_back};
+use crate::cell;
 use crate::coroutine::Came;
 use crate::runtime::{self, At, Yielded};
-use selvedge_ir::EntityRef;
-use selvedge_machine::{Access, AccessKind, Op, Outcome, ThreadId};
+use selvedge_ir::{EntityRef, Order};
+use selvedge_machine::{AccessKind, Addr, Op, Outcome, ThreadId};
 
 /// More states are not looked at.
-const MOST: usize = 16;
-/// Nor more stores that a thread makes after it has gone on.
+const MOST: usize = 128;
+/// Nor more operations of a thread that has gone on, whose outcome says nothing.
 const LONGEST: usize = 16;
 
 /// A thread that is asked what it does, and the state that it is in before that.
@@ -57,6 +58,9 @@ pub(super) struct Place {
     pub trace: Trace,
 }
 
+/// So often a thread may come by `spin_loop` between two looks: loops that back off wait longer each time.
+pub(super) const MOST_HINTS: usize = 1 << 10;
+
 /// Where stacks are looked at when a thread goes on: where it ends, or wherever it comes by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stacks {
@@ -80,11 +84,14 @@ impl Place {
         Place { trace: Trace { stack: other.trace.stack, ..self.trace }, ..*self } == *other
     }
 
-    /// Whether the outcome of the operation is known.
-    fn stores(&self) -> bool {
-        let is_store = |access: &Access| matches!(access.kind, AccessKind::Store { .. }) && access.until.is_none();
+    /// Whether the outcome of the operation says nothing.
+    fn is_told_nothing(&self) -> bool {
         match self.stands {
-            Some((Op::Access(access), _)) => is_store(&access),
+            Some((Op::Access(access), _)) => match access.kind {
+                AccessKind::Store { .. } => access.until.is_none(),
+                AccessKind::Load => access.order == Order::Plain && is_of_cell(access.addr),
+                _ => false,
+            },
             Some((Op::Fence { .. }, _)) => true,
             _ => false,
         }
@@ -180,7 +187,7 @@ impl RustMachine {
                 Stacks::Everywhere => self.place(asked, came),
             };
             places.push(place);
-            if places.len() == LONGEST || !place.stores() {
+            if places.len() == LONGEST || !place.is_told_nothing() {
                 break;
             }
             came = self.tell_once(asked.thread, 0);
@@ -244,7 +251,12 @@ impl RustMachine {
         let mut came = self.tell_once(asked.thread, look.0);
         runtime::fails(false);
         if came == YIELDS {
-            came = self.tell_once(asked.thread, 0);
+            for _ in 0..MOST_HINTS {
+                came = self.tell_once(asked.thread, 0);
+                if came != YIELDS {
+                    break;
+                }
+            }
         } else if !self.looks_elsewhere(asked, stood) {
             return None;
         }
@@ -290,6 +302,11 @@ impl RustMachine {
         };
         Place { came, stands: self.stands_at(asked.thread), trace }
     }
+}
+
+/// Whether a word stands for what is in a cell.
+fn is_of_cell(addr: Addr) -> bool {
+    runtime::shared(|shared| shared.origins.get(&addr).is_some_and(|(what, _)| cell::is_cell(what)))
 }
 
 /// Whether a thread comes to the same state on two ways, and to the same on the way there. (Where stacks were not looked at,
