@@ -118,3 +118,28 @@ fn locks_that_are_tried() {
     // There are one or two, depending on what compilers leave on the stack.
     assert!(moments > 0, "{moments}");
 }
+
+/// What comes behind a store to an object of its own is asked if values come back.
+#[test]
+fn stores_on_the_way_to_an_exchange() {
+    let moments = check(|| {
+        let x = words();
+        let flip = |x: &[AtomicUsize; 2]| {
+            let own = Box::new(AtomicUsize::new(0));
+            loop {
+                let old = x[0].load(Relaxed);
+                own.store(old, Relaxed);
+                if x[0].compare_exchange(old, old ^ 1, AcqRel, Relaxed).is_ok() {
+                    return;
+                }
+            }
+        };
+        let handles = [0; 2].map(|_| {
+            let x = Arc::clone(&x);
+            thread::spawn(move || flip(&x))
+        });
+        flip(&x);
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    });
+    assert!(moments > 10, "{moments}");
+}

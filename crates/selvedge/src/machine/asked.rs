@@ -3,6 +3,7 @@
 use super::awaits::Ahead;
 use super::past::written;
 use super::retries::is_kept_back;
+use super::snapshot::MOST_BY;
 use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
 use crate::nondet::{self, IN_TIME};
 use crate::request::Request;
@@ -91,13 +92,7 @@ impl Machine for RustMachine {
         }
         let next = match self.comes_to_if(thread, outcome) {
             Some(found) => found.map(|(op, _)| op),
-            None => {
-                self.mark();
-                let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
-                let next = goes_on.then(|| *self.pending(thread));
-                self.undo();
-                next
-            }
+            None => self.comes_by_again(thread, outcome, |_| false),
         };
         if self.tried.len() == TRIED {
             self.tried.clear();
@@ -124,7 +119,11 @@ impl Machine for RustMachine {
         if let Some(known) = self.tries.behind_stores.get(&key) {
             return *known;
         }
-        let next = self.comes_by_if(thread, value, is_kept_back).flatten().and_then(|(op, _)| confirmation(op));
+        let next = match self.comes_by_if(thread, value, is_kept_back) {
+            Some(next) => next.map(|(op, _)| op),
+            None => self.comes_by_again(thread, value, is_kept_back),
+        };
+        let next = next.and_then(confirmation);
         if self.tries.behind_stores.len() == TRIED {
             self.tries.behind_stores.clear();
         }
@@ -351,6 +350,27 @@ impl Machine for RustMachine {
 }
 
 impl RustMachine {
+    /// The operation that a thread comes to after some whose outcome says nothing, if it is told an outcome: it makes these steps, and
+    /// they are undone.
+    fn comes_by_again(&mut self, thread: ThreadId, outcome: Outcome, comes_by: impl Fn(&Op) -> bool) -> Option<Op> {
+        self.mark();
+        let mut found = self.makes_step(thread, outcome);
+        for _ in 0..MOST_BY {
+            if !found.as_ref().is_some_and(&comes_by) {
+                break;
+            }
+            found = self.makes_step(thread, 0);
+        }
+        self.undo();
+        found
+    }
+
+    /// Tells a thread an outcome; what it comes to then, if it comes to something.
+    fn makes_step(&mut self, thread: ThreadId, outcome: Outcome) -> Option<Op> {
+        let goes_on = self.resume(thread, outcome).is_ok() && self.status(thread) == Status::Ready;
+        goes_on.then(|| *self.pending(thread))
+    }
+
     /// Whether there is no room in a channel that a thread is about to send to.
     fn waits_for_room(&self, access: &Access) -> bool {
         if !channel::sends(access) {

@@ -57,7 +57,7 @@ impl Snapshot {
 }
 
 /// A thread is not let come by more operations.
-const MOST_BY: usize = 8;
+pub(super) const MOST_BY: usize = 8;
 
 impl RustMachine {
     /// Keeps a thread that stands at an operation; whether that is possible. It can be put back after it was put back to what
