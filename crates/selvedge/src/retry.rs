@@ -191,6 +191,8 @@ enum GivenUp {
     Nested,
     /// What its load finds does not tell whether it follows.
     Irregular,
+    /// What it finds when it fails orders less than what the load finds.
+    Orders,
     Yes,
 }
 
@@ -207,6 +209,7 @@ pub(crate) struct Open {
     size: u8,
     value: u64,
     load: At,
+    order: Order,
     /// Whether something has been performed since, and whether the first of it was on the way to an exchange.
     moved: bool,
     on_way: bool,
@@ -453,6 +456,7 @@ impl Retries {
             GivenUp::ForNow => NOT_NOW,
             GivenUp::Nested => "there is another exchange that is tried again within one",
             GivenUp::Irregular => "what the load finds does not tell whether the exchange will follow",
+            GivenUp::Orders => "the order that it has if it fails is weaker than that of the load",
             _ => "one that fails leaves a trace, or may go wrong",
         };
         self.notes.push(format!("attempts of the exchange at {place} are explored one by one: {why}"));
@@ -492,9 +496,14 @@ impl Retries {
             if sometimes && !speculation.moved && !self.is_on_way(speculation.load, at) {
                 *open = None;
             } else if let Some(marked) = self.confirms(&speculation.clone(), &op, at) {
-                if self.in_vain.contains(&speculation.addr) {
+                let why = match () {
+                    () if self.in_vain.contains(&speculation.addr) => Some(GivenUp::ForNow),
+                    () if self.goes_on_with_less(speculation.order, &op, at) => Some(GivenUp::Orders),
+                    () => None,
+                };
+                if let Some(why) = why {
                     *open = None;
-                    self.give_up(at, GivenUp::ForNow);
+                    self.give_up(at, why);
                     return Standing::Unexpected;
                 }
                 *open = None;
@@ -512,6 +521,14 @@ impl Retries {
             }
         }
         Standing::Op(self.speculates(op, at))
+    }
+
+    /// Whether a loop goes on with what its exchange has found, though that orders less than the load for which it would be taken.
+    /// Orders may be arguments: somebody else may have come by with others when the loop was found.
+    fn goes_on_with_less(&self, load: Order, op: &Op, at: At) -> bool {
+        let Op::Access(Access { kind: AccessKind::Cas { failure, .. }, .. }) = *op else { return false };
+        let goes_on = self.exchange(at).is_some_and(|exchange| exchange.then == Then::GoesOn);
+        goes_on && !sees_no_more(load, failure)
     }
 
     /// An exchange that confirms a speculative load.
@@ -546,15 +563,16 @@ impl Retries {
     pub fn performed(&self, open: &mut Option<Open>, op: &Op, at: At, outcome: Outcome) {
         let Op::Access(access) = op else { return };
         if access.speculative.is_some() && self.loads.contains_key(&Spot(at)) {
-            let Access { addr, size, .. } = *access;
-            *open = Some(Open { addr, size, value: outcome, load: at, moved: false, on_way: false });
+            let Access { addr, size, order, .. } = *access;
+            *open = Some(Open { addr, size, value: outcome, load: at, order, moved: false, on_way: false });
         }
     }
 
     /// When a confirmation is tried out that fails: what is taken for what the load would have found.
     pub fn goes_on_with(&self, access: &Access, at: At, value: u64) -> Option<Open> {
         let load = self.exchange(at)?.load;
-        Some(Open { addr: access.addr, size: access.size, value, load, moved: false, on_way: false })
+        let order = if let AccessKind::Cas { failure, .. } = access.kind { failure } else { access.order };
+        Some(Open { addr: access.addr, size: access.size, value, load, order, moved: false, on_way: false })
     }
 
     /// A thread has ended; whether that was not expected.

@@ -13,7 +13,9 @@
 //! In between, a thread may also store what nobody else can see before the confirmation, if the machine says that the next
 //! attempt overwrites it: a stack's new node is told what comes after it, and then published by the exchange (the paper's
 //! programs do so too, but there a node is not yet an object of the execution). To see it before would be to access it
-//! without having read, however indirectly, from the confirmation; so that is looked at (`check_kept_back`).
+//! without having read, however indirectly, from the confirmation; so that is looked at (`check_kept_back`). Nor may an access
+//! come behind the confirmation and see what was there before: that would be what attempts have stored which have failed, and
+//! which are not there. Under RC11 it does so if it has read from the confirmation without synchronising with it.
 //!
 //! Definition 4 also wants that no value is written twice; `older_value.rs` does without that.
 
@@ -114,17 +116,23 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     }
 
     /// An access to a location: if another thread has stored there what it keeps back until it has confirmed a speculative
-    /// read, the access must come after the confirmation.
+    /// read, the access must come after the confirmation, and see nothing older.
     #[inline(never)]
     pub(super) fn check_kept_back(&mut self, e: EventId) {
         let graph = self.graph();
         let Event { loc, thread, .. } = *graph.event(e);
         let seen = graph.location(loc).co.iter().copied().filter(|&w| graph.event(w).thread != thread);
-        let seen = seen.filter_map(|w| self.kept_back_by(w));
-        let seen: SmallVec<[(EventId, Option<EventId>); 4]> = seen.collect();
-        for (speculative, confirmation) in seen {
-            if !confirmation.is_some_and(|confirmation| self.graph().porf(confirmation, e)) {
-                let loc = self.graph().event(speculative).loc;
+        let seen = seen.filter_map(|w| self.kept_back_by(w).map(|by| (w, by)));
+        let seen: SmallVec<[(EventId, (EventId, Option<EventId>)); 4]> = seen.collect();
+        if seen.is_empty() {
+            return;
+        }
+        let oldest = self.lower_bound(e);
+        for (w, (speculative, confirmation)) in seen {
+            let graph = self.graph();
+            let comes_after = confirmation.is_some_and(|confirmation| graph.porf(confirmation, e));
+            if !comes_after || oldest < graph.event(w).co {
+                let loc = graph.event(speculative).loc;
                 self.note(loc, |habits| habits.irregular = true);
             }
         }

@@ -103,15 +103,22 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         is_it.then_some(load.rf)
     }
 
-    /// An access to a location to which others have stored what they keep back until an exchange: it must come after that.
+    /// An access to a location to which others have stored what they keep back until an exchange: it must come after that, and see
+    /// nothing older (`speculative.rs`).
     pub(in crate::explorer) fn check_kept_back_in_run(&mut self, e: EventId) {
         let graph = self.graph();
         let Event { loc, thread, .. } = *graph.event(e);
         let others = graph.location(loc).co.iter().copied().filter(|&w| graph.event(w).thread != thread);
-        let exchanges: SmallVec<[EventId; 4]> = others.filter_map(|w| self.kept_back_until(w)).collect();
-        for exchange in exchanges {
-            if !self.graph().porf(exchange, e) {
-                self.attempts_count(self.graph().event(exchange).loc);
+        let kept = others.filter_map(|w| self.kept_back_until(w).map(|exchange| (w, exchange)));
+        let kept: SmallVec<[(EventId, EventId); 4]> = kept.collect();
+        if kept.is_empty() {
+            return;
+        }
+        let oldest = self.lower_bound(e);
+        for (w, exchange) in kept {
+            let graph = self.graph();
+            if !graph.porf(exchange, e) || oldest < graph.event(w).co {
+                self.attempts_count(graph.event(exchange).loc);
             }
         }
     }
