@@ -59,7 +59,7 @@ pub(super) struct Place {
 }
 
 /// So often a thread may come by `spin_loop` between two looks: loops that back off wait longer each time.
-pub(super) const MOST_HINTS: usize = 1 << 10;
+pub(super) const MOST_HINTS: usize = 1 << 13;
 
 /// Where stacks are looked at when a thread goes on: where it ends, or wherever it comes by.
 #[derive(Clone, Copy, PartialEq, Eq)]
