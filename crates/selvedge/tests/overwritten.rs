@@ -123,6 +123,9 @@ fn a_variant_that_was_overwritten_by_another_one() {
             unsafe { std::ptr::write(black_box(&raw mut either), Either::Words([word; 6])) };
             // SAFETY: none. The model has this bug.
             unsafe { (*x).store(1, Relaxed) };
+            if let Either::Words(words) = either {
+                seen(words);
+            }
         });
     }
 }
