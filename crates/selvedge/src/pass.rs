@@ -22,7 +22,7 @@ use crate::runtime::{self, At, Running};
 use crate::shared::{Config, Shared};
 use crate::table::table;
 use crate::update::Updates;
-use one::{recorded, replay, run_again};
+use one::{One, recorded, replay, run_again};
 use rustc_hash::FxHashSet;
 use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{Replay, ReplayError, ThreadEnd};
@@ -47,7 +47,14 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let panics_end_threads = builder.panics_end_threads;
     let config = Config { timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
     let running = Running::start(config);
-    let again = recorded(builder, at).and_then(|(recorded, asked)| run_again(body, recorded, asked));
+    let again = match recorded(builder, at) {
+        One::None => None,
+        One::Recorded(recorded, is_asked) => run_again(body, recorded, is_asked),
+        One::Unreadable(failure) => {
+            let not_covered = vec!["no execution was run".to_owned()];
+            Some(Stats { failure: Some(failure), not_covered, ..Stats::default() })
+        }
+    };
     let mut stats = again.unwrap_or_default();
     if stats.failure.is_none() {
         stats = all(builder, body, at)?;
