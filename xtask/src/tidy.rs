@@ -66,6 +66,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/tests/cells.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/nondeterministic.rs", "a model that looks at what it must not"),
     ("crates/selvedge/tests/robust.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/tests/overwritten.rs", "models that use what is not there any more"),
     ("crates/loom/tests/everything.rs", "uses all that loom exports, some of which is unsafe"),
     ("crates/selvedge/src/sync/atomic/int.rs", "`unsync_load` is an unsafe function in loom"),
     ("crates/selvedge/src/sync/atomic/bool.rs", "`unsync_load` is an unsafe function in loom"),

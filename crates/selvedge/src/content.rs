@@ -196,6 +196,12 @@ pub(crate) fn is_static(address: usize) -> bool {
     segments().iter().any(|(_, segment)| segment.contains(&address))
 }
 
+/// Whether an address may be in the data of the program or of a library, be it one that was loaded later.
+pub(crate) fn may_be_static(address: usize) -> bool {
+    let is_new = || scanned().iter().any(|(_, segment)| segment.contains(&address));
+    cfg!(not(target_os = "linux")) || is_static(address) || is_new()
+}
+
 /// Where the program itself ends.
 pub(crate) fn end_of_program() -> usize {
     static END: OnceLock<usize> = OnceLock::new();
@@ -210,11 +216,23 @@ fn segments() -> &'static [(usize, Range<usize>)] {
     &[]
 }
 
-/// The segments of the program and of libraries, with numbers for these: that of the program is 0.
+#[cfg(not(target_os = "linux"))]
+fn scanned() -> Segments {
+    Segments::new()
+}
+
+type Segments = Vec<(usize, Range<usize>)>;
+
+/// The segments of the program and of libraries, with numbers for these: that of the program is 0. As they were at first.
 #[cfg(target_os = "linux")]
 fn segments() -> &'static [(usize, Range<usize>)] {
-    type Segments = Vec<(usize, Range<usize>)>;
     static SEGMENTS: OnceLock<Segments> = OnceLock::new();
+    SEGMENTS.get_or_init(scanned)
+}
+
+/// The same as they are now.
+#[cfg(target_os = "linux")]
+fn scanned() -> Segments {
     extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, data: *mut libc::c_void) -> libc::c_int {
         // SAFETY: the system passes what it says, and `data` is what was given to `dl_iterate_phdr`.
         unsafe {
@@ -231,13 +249,11 @@ fn segments() -> &'static [(usize, Range<usize>)] {
         }
         0
     }
-    SEGMENTS.get_or_init(|| {
-        crate::blocks::quiet(|| {
-            let mut segments = Segments::new();
-            // SAFETY: the callback gets the pointer that it expects. The program comes first.
-            unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut segments).cast()) };
-            segments
-        })
+    crate::blocks::quiet(|| {
+        let mut segments = Segments::new();
+        // SAFETY: the callback gets the pointer that it expects. The program comes first.
+        unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut segments).cast()) };
+        segments
     })
 }
 

@@ -190,6 +190,22 @@ const TRIED: usize = 1 << 16;
 /// So often a thread comes round without an operation.
 const MOST_ROUNDS: u32 = 10_000;
 
+/// What is said of a thread that comes round more often; whether it has looked at something each time.
+#[cold]
+fn comes_round_too_often(looked: bool) -> String {
+    if looked {
+        return "a loop that waits for others without an operation of the model, and looks at something each time \
+                (`is_poisoned`, for instance): what it waits for is never seen to come"
+            .to_owned();
+    }
+    format!(
+        "a loop that calls `hint::spin_loop` or `thread::yield_now` more than {MOST_ROUNDS} times, changes something of its own each \
+         time, and performs no operation of the model in between. If it only pauses, let it pause for less in the model: that takes no \
+         time there, and lets nobody else go first. If it waits for others, let it look at an atomic of `selvedge`: what it waits for \
+         (a variable of `std`?) is never seen to come"
+    )
+}
+
 /// What a machine leaves for the next one, so that nothing has to be allocated again.
 #[derive(Default)]
 pub(crate) struct Left {
@@ -375,15 +391,15 @@ impl RustMachine {
             let (now, Waits { allocate, add, .. }, is_endless, top) = runtime::shared_untidily(|shared| {
                 ((shared.met.len(), shared.asked), shared.waits, !shared.endless.is_empty(), shared.top)
             });
-            if std::mem::replace(&mut seen, now) != now {
+            let looked = std::mem::replace(&mut seen, now) != now;
+            if looked {
                 slot.changed();
             }
             rounds += 1;
             if rounds > MOST_ROUNDS {
-                let feature = "a loop that waits for others without an operation of the model, and looks at something each time \
-                               (`is_poisoned`, for instance): what it waits for is never seen to come";
+                let feature = comes_round_too_often(looked);
                 let place = runtime::span(here);
-                let why = Stop::Unsupported(Box::new(Unsupported { feature: feature.to_owned(), place }));
+                let why = Stop::Unsupported(Box::new(Unsupported { feature, place }));
                 came = Came::To(Yielded::Stop(Box::new(why)));
                 break;
             }

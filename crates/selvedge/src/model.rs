@@ -103,21 +103,33 @@ pub struct Stats {
     pub(crate) interrupted: bool,
 }
 
+/// What an environment variable says; none if it is not set, or empty.
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
-    let text = std::env::var(name).ok()?;
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
     match text.parse() {
         Ok(value) => Some(value),
         Err(_) => panic!("invalid value for `{name}`: {text}"),
     }
 }
 
+/// What one says that switches something on or off.
+fn switch_from_environment(name: &str) -> Option<bool> {
+    match std::env::var(name).ok()?.as_str() {
+        "" => None,
+        "0" => Some(false),
+        "1" => Some(true),
+        text => panic!("invalid value for `{name}`: {text} (it is 0 or 1)"),
+    }
+}
+
 impl Builder {
     /// Everything is explored, under RC11, without a bound on executions or time; an execution may have 10,000 operations. The
-    /// environment variables that fields name take precedence over that, and what is set afterwards over these.
+    /// environment variables that fields name take precedence over that, unless they are empty, and what is set afterwards over
+    /// these.
     ///
     /// # Panics
     ///
-    /// If one of these variables is not what it has to be: `LOOM_MAX_DURATION=soon`.
+    /// If one of these variables is not what it has to be: `LOOM_MAX_DURATION=soon`, `SELVEDGE_SPURIOUS=maybe`.
     pub fn new() -> Builder {
         Builder {
             max_threads: 5,
@@ -133,7 +145,7 @@ impl Builder {
             log: std::env::var("LOOM_LOG").is_ok(),
             memory_model: MemoryModel::Rc11,
             engine: Engine::Graph,
-            spurious: std::env::var("SELVEDGE_SPURIOUS").map_or(true, |value| value != "0"),
+            spurious: switch_from_environment("SELVEDGE_SPURIOUS").unwrap_or(true),
             max_timeouts: 2,
             panics_end_threads: false,
             attempts_one_by_one: false,

@@ -6,7 +6,12 @@
 //!
 //! Cells are known when they are made ([`Word::made`]): what they contain is written there and then, and an access that does
 //! not happen after that is a data race.
+//!
+//! Through a pointer to where an object was once (in a frame of the stack that is left, in a variant of an `enum` that was
+//! overwritten), anything can be found there. So a word carries a mark that depends on what else is in it, and nothing of one
+//! that was not met in this run is believed before the mark is looked at.
 
+use crate::content::may_be_static;
 use crate::request::Request;
 use crate::runtime::{self, At};
 use crate::shared::{Seen, Shared};
@@ -39,7 +44,8 @@ pub(crate) struct Word {
     /// The run in which it was last met, and its number there.
     remembered: AtomicU64,
     init: u64,
-    /// As a whole word: bytes between would be left over from the stack on which it is made, and what is in memory is compared.
+    /// How many bytes it has, and the mark ([`marked`]). As a whole word: bytes between would be left over from the stack on which it
+    /// is made, and what is in memory is compared.
     size: u64,
     what: &'static str,
     /// Where it was made; none if it was made by nobody, in memory that was freed before it was used: the compiler leaves
@@ -49,6 +55,18 @@ pub(crate) struct Word {
 
 /// How far a word's beginning is before where it remembers.
 pub(crate) const REMEMBERED: usize = std::mem::offset_of!(Word, remembered);
+
+/// The highest half of every word's size. It is no number that an object remembers, and no pointer.
+const MARK: u64 = 0x1d5e_c7a3;
+
+/// A size with the mark of a word that has this name and this first value.
+const fn marked(size: u8, what: &'static str, init: u64) -> u64 {
+    let mixed = (init ^ (what.len() as u64) << 8 ^ size as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    MARK << 32 | mixed << 8 | size as u64
+}
+
+/// What is said of an object of which nothing is left.
+const GONE: &str = "an object is used whose memory holds something else by now: it has moved or died";
 
 /// What an object is, and where it was made.
 fn in_words((what, at): (&'static str, At)) -> String {
@@ -65,7 +83,8 @@ impl Word {
     /// A word with its first value.
     #[track_caller]
     pub const fn new(what: &'static str, size: u8, init: u64) -> Word {
-        Word { remembered: AtomicU64::new(0), init, size: size as u64, what, at: Some(Location::caller()) }
+        let size = marked(size, what, init);
+        Word { remembered: AtomicU64::new(0), init, size, what, at: Some(Location::caller()) }
     }
 
     /// A word that is known to the engine from now on, if it is made inside a model.
@@ -91,7 +110,7 @@ impl Word {
                 number
             }
         });
-        Word { remembered: AtomicU64::new(number), init: 0, size: 8, what, at: Some(at) }
+        Word { remembered: AtomicU64::new(number), init: 0, size: marked(8, what, 0), what, at: Some(at) }
     }
 
     /// Where it is.
@@ -111,9 +130,28 @@ impl Word {
         self.at
     }
 
-    /// How many bytes it has.
-    fn size(&self) -> u8 {
-        self.size as u8
+    /// How many bytes it has. Even one that was met in this run may have been overwritten since, but for what it remembers.
+    #[inline]
+    fn size(&self, at: At) -> u8 {
+        if self.size >> 32 == MARK { self.size as u8 } else { Word::is_gone(at) }
+    }
+
+    /// Whether what is here is a word, as far as that can be told: it has its mark, and refers to what lives as long as the program.
+    fn is_one(&self) -> bool {
+        let size = self.size as u8;
+        let has_mark = self.size == marked(size, self.what, self.init) && matches!(size, 1 | 2 | 4 | 8);
+        let made_at = |at: At| may_be_static(std::ptr::from_ref(at).addr());
+        has_mark && may_be_static(self.what.as_ptr().addr()) && self.at.is_some_and(made_at)
+    }
+
+    /// Stops the thread because there is something else where a word was. If it panics, it goes on with some size.
+    #[cold]
+    #[inline(never)]
+    fn is_gone(at: At) -> u8 {
+        if !std::thread::panicking() {
+            runtime::fail(ViolationKind::UseAfterFree, GONE.to_owned(), at);
+        }
+        8
     }
 
     /// As `see`, if the first value is known only when it is met.
@@ -139,19 +177,21 @@ impl Word {
     fn meet(&self, init: impl FnOnce() -> u64, caller: At) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
+        let mut gone = false;
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
             Some(seen) => (seen, !seen.outside && is_freed(shared, place)),
             None => {
                 let freed = is_freed(shared, place);
+                gone = !freed && !self.is_one();
                 if let Some((number, seen)) = shared.meet_again(place, remembered) {
                     self.remembered.store(number, Ordering::Relaxed);
                     return (seen, false);
                 }
                 // What is in memory that was freed need not be what was written there: nothing of it is believed.
-                let number = match self.at.filter(|_| !freed) {
+                let number = match self.at.filter(|_| !freed && !gone) {
                     Some(at) => {
-                        let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
-                        shared.meet(place, self.size(), init, self.what, at)
+                        let init = if self.size as u8 == 8 { shared.virtual_of(init()) } else { init() };
+                        shared.meet(place, self.size as u8, init, self.what, at)
                     }
                     None => shared.meet(place, 8, 0, UNKNOWN, caller),
                 };
@@ -159,6 +199,9 @@ impl Word {
                 (shared.recognise(number).expect("it has just been met"), freed)
             }
         });
+        if gone {
+            Word::is_gone(caller);
+        }
         if freed && !std::thread::panicking() {
             let made = runtime::shared(|shared| shared.origins.get(&seen.addr).copied());
             let what = made.filter(|&(what, _)| what != UNKNOWN).map_or_else(|| UNKNOWN.to_owned(), in_words);
@@ -188,9 +231,17 @@ impl Word {
         }
     }
 
-    /// Stops the thread because the word was made outside of the model.
+    /// Stops the thread because the word was made outside of the model; or because it is none any more, or was freed.
     #[track_caller]
     pub fn must_be_of_the_model(&self, at: At) -> ! {
+        let place = std::ptr::from_ref(self).addr();
+        if runtime::shared(|shared| is_freed(shared, place)) {
+            let message = format!("{UNKNOWN} is used after the memory that it is in was freed");
+            runtime::fail(ViolationKind::UseAfterFree, message, at);
+        }
+        if !self.is_one() {
+            runtime::fail(ViolationKind::UseAfterFree, GONE.to_owned(), at);
+        }
         let feature = format!(
             "a {} that was made outside of the model: what is in it would be kept from one execution to the next. \
              Make it in the model's closure, or in a `static`",
@@ -217,7 +268,7 @@ impl Word {
     pub fn access(&self, order: Order, request: Request, at: At) -> Outcome {
         let addr = self.addr();
         runtime::tidy_frame();
-        runtime::perform(request.at(addr, self.size(), order), at)
+        runtime::perform(request.at(addr, self.size(at), order), at)
     }
 
     /// Accesses it for a lock or the like.
@@ -225,6 +276,6 @@ impl Word {
     pub fn synchronise(&self, order: Order, request: Request, purpose: Purpose, at: At) -> Outcome {
         let addr = self.addr();
         runtime::tidy_frame();
-        runtime::perform(request.at(addr, self.size(), order).for_purpose(purpose), at)
+        runtime::perform(request.at(addr, self.size(at), order).for_purpose(purpose), at)
     }
 }

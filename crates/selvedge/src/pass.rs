@@ -22,7 +22,7 @@ use crate::runtime::{self, At, Running};
 use crate::shared::{Config, Shared};
 use crate::table::table;
 use crate::update::Updates;
-use one::{recorded, replay, run_again};
+use one::{One, recorded, replay, run_again};
 use rustc_hash::FxHashSet;
 use selvedge_graph::MemoryModel;
 use selvedge_machine::schedule::{Replay, ReplayError, ThreadEnd};
@@ -47,7 +47,14 @@ pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     let panics_end_threads = builder.panics_end_threads;
     let config = Config { timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
     let running = Running::start(config);
-    let again = recorded(builder, at).and_then(|(recorded, asked)| run_again(body, recorded, asked));
+    let again = match recorded(builder, at) {
+        One::None => None,
+        One::Recorded(recorded, is_asked) => run_again(body, recorded, is_asked),
+        One::Unreadable(failure) => {
+            let not_covered = vec!["no execution was run".to_owned()];
+            Some(Stats { failure: Some(failure), not_covered, ..Stats::default() })
+        }
+    };
     let mut stats = again.unwrap_or_default();
     if stats.failure.is_none() {
         stats = all(builder, body, at)?;
@@ -344,12 +351,7 @@ fn stats(builder: &Builder, body: &Body, result: &mut Exploration, at: At) -> St
     } else if let Some(unsupported) = &result.unsupported {
         stats.failure = Some(report::unsupported(unsupported));
     } else if result.interruption == Some(Interruption::MaxEvents) {
-        let bounds: Vec<String> = result.bounds.iter().map(|(b, _)| format!("{} at {}", b.what, b.place)).collect();
-        let bounds = runtime::shared(|shared| shared.unmarked.longest()).map_or_else(|| bounds.join("; "), in_words);
-        stats.failure = Some(format!(
-            "an execution has more than {} operations: {bounds}. If the model is that long, raise `max_branches`\n",
-            builder.max_branches,
-        ));
+        stats.failure = Some(too_long(builder, result));
     }
     if let Some(why) = result.interruption {
         let explored = result.complete + result.blocked;
@@ -397,6 +399,19 @@ fn comes_not_again(found: &Found, again: &Result<Replay, ReplayError>) -> Option
 fn goes_on(end: &ThreadEnd, kind: ViolationKind) -> bool {
     let spawns = || matches!(end.waiting, Some((Op::Spawn { .. }, _)));
     end.enabled && (kind == ViolationKind::Deadlock || spawns())
+}
+
+/// What is wrong if an execution has more operations than it may have.
+fn too_long(builder: &Builder, result: &Exploration) -> String {
+    let places = result.bounds.iter().filter(|(bound, _)| matches!(bound.kind, BoundKind::Execution { .. }));
+    let next = places.map(|(bound, _)| format!("the next one would be at {}", bound.place)).next();
+    let what = runtime::shared(|shared| shared.unmarked.longest()).map(in_words).or(next);
+    let what = what.map_or_else(String::new, |what| format!(": {what}"));
+    format!(
+        "an execution has more than {} operations{what}. If the model is that long, raise `Builder::max_branches` \
+         (`LOOM_MAX_BRANCHES`); if it should not be, look for a loop that does not end\n",
+        builder.max_branches,
+    )
 }
 
 /// A loop that may never end.

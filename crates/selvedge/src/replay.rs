@@ -3,7 +3,8 @@
 //! The text has four parts, separated by semicolons: where the model is (so that other models of the same program run as
 //! usual), what it was run with, the paths of its threads, and the steps. A step is the number of its thread, and if there
 //! is more to say: `cN` which alternative it took, `rN` which step it reads from (`r-` the first value), `wN` the place of its
-//! write in coherence order. `*N` says that the step is made N times.
+//! write in coherence order. `*N` says that the step is made N times. A full stop is the end, so that a text that was cut off is
+//! not taken for a shorter execution.
 
 use crate::runtime::At;
 use crate::shared::Config;
@@ -40,6 +41,9 @@ const KINDS: [(ViolationKind, char); 4] = [
     (ViolationKind::Deadlock, 'x'),
     (ViolationKind::Livelock, 'y'),
 ];
+
+/// The end of the text.
+const END: char = '.';
 
 /// Letters for the eight ways in which three things are or are not so: of the letters of one of them, each has its bit set.
 const MORE: [char; 8] = ['-', 'u', 'e', 'v', 'h', 'k', 'l', 'o'];
@@ -78,22 +82,9 @@ impl Recorded {
     /// As text.
     pub fn write(&self) -> String {
         let Schedule { threads, steps, links } = &self.schedule;
-        let flag = |set: bool, name: char| if set { name } else { '-' };
-        let weak = links.is_some();
-        let counts = match (self.count_arcs, self.count_senders) {
-            (false, false) => '-',
-            (true, false) => 'c',
-            (false, true) if self.many_senders => 'm',
-            (false, true) => 'n',
-            (true, true) if self.many_senders => 'd',
-            (true, true) => 'b',
-        };
-        let kind = KINDS.into_iter().find(|&(kind, _)| self.kind == Some(kind)).map(|(_, name)| name);
-        let more = [self.one_by_one, self.sees_ends, self.drops_results];
-        let more = MORE[(0..3).map(|n| usize::from(more[n]) << n).sum::<usize>()];
-        let flags = [flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(kind);
         let mut text = String::with_capacity(self.model.len() + 16 + 8 * (threads.len() + steps.len()));
-        text.add(&self.model).add(";").extend(flags);
+        text.add(&self.model).add(";");
+        self.add_flags(&mut text);
         text.push(';');
         for (n, path) in threads.iter().enumerate() {
             add_path(text.add(if n > 0 { "/" } else { "" }), path);
@@ -115,12 +106,31 @@ impl Recorded {
                 text.add("*").number(count);
             }
         }
+        text.push(END);
         text
+    }
+
+    /// Adds what it was run with.
+    fn add_flags(&self, text: &mut String) {
+        let flag = |set: bool, name: char| if set { name } else { '-' };
+        let weak = self.schedule.links.is_some();
+        let counts = match (self.count_arcs, self.count_senders) {
+            (false, false) => '-',
+            (true, false) => 'c',
+            (false, true) if self.many_senders => 'm',
+            (false, true) => 'n',
+            (true, true) if self.many_senders => 'd',
+            (true, true) => 'b',
+        };
+        let kind = KINDS.into_iter().find(|&(kind, _)| self.kind == Some(kind)).map(|(_, name)| name);
+        let more = [self.one_by_one, self.sees_ends, self.drops_results];
+        let more = MORE[(0..3).map(|n| usize::from(more[n]) << n).sum::<usize>()];
+        text.extend([flag(self.spurious, 's'), counts, more, flag(weak, 'w')].into_iter().chain(kind));
     }
 
     /// From text; none if it is not such a text.
     pub fn read(text: &str) -> Option<Recorded> {
-        let mut parts = text.trim().rsplitn(4, ';');
+        let mut parts = text.trim().strip_suffix(END)?.rsplitn(4, ';');
         let (steps, paths, flags, model) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         // A model that fails before its first operation has neither threads nor steps.
         let paths = paths.split('/').filter(|path| !path.is_empty());
@@ -142,7 +152,7 @@ impl Recorded {
         let weak = flags.contains('w').then_some(links);
         let more =
             |bit: usize| move |c: char| MORE.iter().position(|&name| name == c).is_some_and(|n| n >> bit & 1 == 1);
-        Some(Recorded {
+        let recorded = Recorded {
             model: model.to_owned(),
             spurious: flags.contains('s'),
             count_arcs: flags.contains(['c', 'b', 'd']),
@@ -153,7 +163,10 @@ impl Recorded {
             drops_results: flags.contains(more(2)),
             kind: KINDS.into_iter().find(|&(_, name)| flags.ends_with(name)).map(|(kind, _)| kind),
             schedule: Schedule { threads, steps: made, links: weak },
-        })
+        };
+        let mut written = String::with_capacity(flags.len());
+        recorded.add_flags(&mut written);
+        (written == flags).then_some(recorded)
     }
 }
 
@@ -276,8 +289,21 @@ mod tests {
             "x;----;-;0*99999999999",
             "x;---w;-;0r",
             "x;----;-;é",
+            "x;--q-;-;0",
+            "x;-s--;-;0",
+            "x;----z;-;0",
         ] {
             assert_eq!(Recorded::read(text), None, "{text}");
+            assert_eq!(Recorded::read(&format!("{text}.")), None, "{text}.");
+        }
+    }
+
+    #[test]
+    fn what_was_cut_off_is_refused() {
+        let whole = "src/a.rs:3:4;----x;-/0/0.1;0*2,1,2,1*3.";
+        assert_eq!(Recorded::read(whole).map(|recorded| recorded.write()).as_deref(), Some(whole));
+        for end in 0..whole.len() {
+            assert_eq!(Recorded::read(&whole[..end]), None, "{}", &whole[..end]);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What went wrong, in words.
 
 use crate::runtime::{self, At};
+use crate::sync::WRITER;
 use crate::sync::channel::{CHANNEL, MESSAGE, NEVER, NO_RECEIVER, ROOM, SENDERS, SENT, TAKER};
 use crate::text::Text;
 use selvedge_ir::{Order, RmwOp};
@@ -41,7 +42,7 @@ fn add_on(text: &mut String, words: &str, addr: Addr) {
 
 /// A value of an access in words.
 pub(crate) fn add_value(text: &mut String, access: &Access, value: u64) {
-    let what = runtime::shared(|shared| shared.origins.get(&access.addr).map_or("", |(what, _)| what));
+    let what = what_is(access.addr);
     let bits = 64 - 8 * u32::from(access.size.clamp(1, 8));
     match what {
         "AtomicBool" => text.push_str(if value != 0 { "true" } else { "false" }),
@@ -138,8 +139,10 @@ fn add_access(text: &mut String, access: &Access) {
         text.add(does).add(" a channel (made at ").at(at).add(")");
         return;
     }
+    let still_reads = access.kind == (AccessKind::Store { value: 1 }) && is_read_write(access.addr);
     let words = match (access.purpose, access.kind) {
         (Purpose::Lock, _) => Some("locks "),
+        (Purpose::Unlock, _) if still_reads => Some("downgrades "),
         (Purpose::Unlock, _) => Some("unlocks "),
         (Purpose::Sync, AccessKind::Load) => Some("waits for "),
         (Purpose::Sync, _) if access.until.is_some() => Some("waits for "),
@@ -148,7 +151,8 @@ fn add_access(text: &mut String, access: &Access) {
         _ => None,
     };
     if let Some(words) = words {
-        return add_on(text, words, access.addr);
+        add_on(text, words, access.addr);
+        return text.push_str(how_it_locks(access));
     }
     let order = order_in_words(access.order);
     match access.kind {
@@ -176,9 +180,27 @@ fn add_access(text: &mut String, access: &Access) {
     }
 }
 
+/// Whether a lock is, or would be, taken to read or to write, if it is one that makes a difference between them.
+fn how_it_locks(access: &Access) -> &'static str {
+    let takes = access.purpose == Purpose::Lock || matches!(access.kind, AccessKind::Cas { .. });
+    match access.kind {
+        _ if !takes || !is_read_write(access.addr) => "",
+        AccessKind::Cas { new: WRITER, .. } | AccessKind::Rmw { operand: WRITER, .. } => " to write",
+        _ => " to read",
+    }
+}
+
+fn is_read_write(addr: Addr) -> bool {
+    what_is(addr) == "RwLock"
+}
+
 fn is_lock(addr: Addr) -> bool {
-    let what = runtime::shared(|shared| shared.origins.get(&addr).map_or("", |(what, _)| what));
-    matches!(what, "Mutex" | "RwLock")
+    matches!(what_is(addr), "Mutex" | "RwLock")
+}
+
+/// The name of what is at an address; none if it is not known.
+fn what_is(addr: Addr) -> &'static str {
+    runtime::shared(|shared| shared.origins.get(&addr).map_or("", |(what, _)| what))
 }
 
 /// A violation in words.

@@ -46,12 +46,20 @@ pub(crate) fn table(replay: &Replay, forever: bool) -> String {
             add_operation(text.add(": "), op);
         }
         text.push('\n');
-        for line in again_and_again(&replay.events, end) {
+        let lines = again_and_again(&replay.events, end);
+        if lines.is_empty() && end.spins.is_some() {
+            text.add(LOOKS_AT_NOTHING);
+        }
+        for line in lines {
             text.add("    again and again: ").add(&line).add("\n");
         }
     }
     text
 }
+
+/// What is said of a thread that spins without an operation.
+const LOOKS_AT_NOTHING: &str = "    this loop looks at nothing of the model, so nothing that others do there can end it: does it wait for a \
+                                variable of `std`? What threads wait for has to be an atomic (or the like) of `selvedge`\n";
 
 /// The columns.
 const HEADS: [&str; 4] = ["step", "thread", "place", "what it does"];

@@ -114,6 +114,23 @@ fn loops_that_wait_for_a_lock_to_be_poisoned_are_refused() {
     });
 }
 
+#[test]
+fn a_loop_that_only_pauses_for_very_long_is_refused_for_that() {
+    let pauses = |times: usize| {
+        let stats = Builder::new().explore(move || {
+            for _ in 0..times {
+                selvedge::hint::spin_loop();
+            }
+        });
+        stats.failure
+    };
+    assert_eq!(pauses(5000), None);
+    let failure = pauses(20_000).expect("it pauses for too long");
+    let pauses = "a loop that calls `hint::spin_loop` or `thread::yield_now` more than 10000 times";
+    assert!(failure.contains(pauses) && failure.contains("let it pause for less in the model"), "{failure}");
+    assert!(failure.contains("outside.rs:") && !failure.contains("is_poisoned"), "{failure}");
+}
+
 selvedge::lazy_static! {
     static ref LAZY: selvedge::sync::atomic::AtomicUsize = selvedge::sync::atomic::AtomicUsize::new(0);
 }

@@ -111,9 +111,45 @@ fn an_execution_in_which_an_exchange_fails_is_run_again() {
 }
 
 #[test]
-fn what_is_no_execution_is_told_and_everything_is_explored() {
-    let again = run_again("target_out_of_order", "nonsense");
-    assert!(again.contains("is not an execution of a model") && again.matches("seen ").count() > 1, "{again}");
+fn what_is_no_execution_is_a_failure() {
+    let whole = out_of_order(&Builder::new()).replay.unwrap();
+    let cut_off = &whole[..whole.len() - 1];
+    let (first, _) = whole.rsplit_once(";-/0;").expect("there are two threads");
+    for text in ["nonsense", cut_off, first, &format!("{first};;"), &format!("{whole}x"), &format!("{whole}'")] {
+        let again = run_again("target_out_of_order", text);
+        assert!(again.contains("failure: `SELVEDGE_REPLAY` is not an execution of a model"), "{again}");
+        assert!(again.contains("It was cut off, or mistyped") && !again.contains("seen "), "{again}");
+    }
+    let again = run_again("target_out_of_order", &format!(" {whole}\n"));
+    assert!(again.contains("seen (1, 0)") && again.contains("which was run again"), "{again}");
+}
+
+/// Whose first steps are those of an execution, but which goes on.
+#[test]
+fn threads_of_a_part_of_an_execution_do_not_wait_forever() {
+    let whole = out_of_order(&Builder::new()).replay.unwrap();
+    let (first, _) = whole.rsplit_once(";-/0;").expect("there are two threads");
+    let again = run_again("target_out_of_order", &format!("{first};;."));
+    assert!(again.contains("nothing is wrong with this execution any more"), "{again}");
+    assert!(again.contains("main has come to") && !again.contains("forever"), "{again}");
+}
+
+#[test]
+fn that_an_execution_is_one_of_another_model_is_told() {
+    let other = spins().replay.unwrap();
+    let again = run_again("target_out_of_order", &other);
+    let (model, _) = other.split_once(';').unwrap();
+    let told = format!("`SELVEDGE_REPLAY` is an execution of the model at {model}; the model that runs here, at ");
+    assert!(again.contains(&told) && again.contains("replay.rs:16:13, is another one"), "{again}");
+    assert_eq!(again.matches("is another one").count(), 1, "{again}");
+    assert!(again.matches("seen ").count() > 1 && again.contains("memory model rc11"), "{again}");
+    // One that is empty is none.
+    let again = run_again("target_out_of_order", "");
+    assert!(!again.contains("is another one") && again.matches("seen ").count() > 1, "{again}");
+}
+
+#[test]
+fn what_a_model_cannot_do_is_told_and_everything_is_explored() {
     // One of the same model that the model cannot make.
     let stats = out_of_order(&Builder::new());
     let other = stats.replay.unwrap().replace(";0,", ";0*900,");

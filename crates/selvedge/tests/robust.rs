@@ -363,7 +363,10 @@ fn a_bound_that_is_reached_says_what_was_covered() {
     let mut builder = Builder::new();
     builder.max_branches = 5;
     let failure = builder.explore(model).failure.expect("it is longer");
-    assert!(failure.contains("more than 5 operations") && failure.contains("max_branches"), "{failure}");
+    let (what, advice) = failure.split_once(". If the model is that long, ").expect("there is some advice");
+    assert!(what.starts_with("an execution has more than 5 operations: the next one would be at "), "{failure}");
+    assert!(what.contains("robust.rs:"), "{failure}");
+    assert!(advice.starts_with("raise `Builder::max_branches` (`LOOM_MAX_BRANCHES`)"), "{failure}");
 }
 
 #[test]

@@ -11,20 +11,55 @@ use crate::table::table;
 use crate::update::Updates;
 use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule, ThreadEnd};
 use selvedge_machine::{Op, Purpose, Status, Stop, ViolationKind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The execution that the environment asks for, or the checkpoint file has kept, and whether it is asked for.
-pub(super) fn recorded(builder: &Builder, at: At) -> Option<(Recorded, bool)> {
-    let asked = std::env::var("SELVEDGE_REPLAY").ok();
-    if let Some(text) = &asked
-        && Recorded::read(text).is_none()
-    {
-        eprintln!("selvedge: SELVEDGE_REPLAY is not an execution of a model");
+/// One execution of this model that was run, or should be.
+pub(super) enum One {
+    /// None: all are explored.
+    None,
+    /// This one, and whether the environment asks for it.
+    Recorded(Recorded, bool),
+    /// The environment asks for something that is no execution: what is said of it.
+    Unreadable(String),
+}
+
+/// The execution that the environment asks for, or the checkpoint file has kept.
+pub(super) fn recorded(builder: &Builder, at: At) -> One {
+    if let Some(text) = std::env::var("SELVEDGE_REPLAY").ok().filter(|text| !text.is_empty()) {
+        let Some(recorded) = Recorded::read(&text) else { return One::Unreadable(unreadable(&text)) };
+        if recorded.model == model_at(at) {
+            return One::Recorded(recorded, true);
+        }
+        say_that_it_is_of_another(&recorded.model, at);
+        return One::None;
     }
-    let file = || std::fs::read_to_string(builder.checkpoint_file.as_ref()?).ok();
-    let is_asked = asked.is_some();
-    let recorded = Recorded::read(&asked.or_else(file)?)?;
-    (recorded.model == model_at(at)).then_some((recorded, is_asked))
+    let kept = builder.checkpoint_file.as_ref().and_then(|file| Recorded::read(&std::fs::read_to_string(file).ok()?));
+    match kept {
+        Some(recorded) if recorded.model == model_at(at) => One::Recorded(recorded, false),
+        _ => One::None,
+    }
+}
+
+/// What is said of a text that is no execution.
+fn unreadable(text: &str) -> String {
+    format!(
+        "`SELVEDGE_REPLAY` is not an execution of a model: {text}\n\
+         It was cut off, or mistyped: it has four parts, with semicolons between them, and ends with a full stop. Copy it from the \
+         last line of a failure as a whole, with the quotes that the shell needs; or unset it, and everything is explored\n"
+    )
+}
+
+/// Says, once for each model, that the execution which the environment asks for is one of another model.
+fn say_that_it_is_of_another(model: &str, at: At) {
+    static SAID: Mutex<Vec<At>> = Mutex::new(Vec::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if !said.contains(&at) {
+        said.push(at);
+        eprintln!(
+            "selvedge: `SELVEDGE_REPLAY` is an execution of the model at {model}; the model that runs here, at {at}, is another one: \
+             everything is explored"
+        );
+    }
 }
 
 /// Runs one execution; none if it is not one of this model. What is seen of executions as a whole is not seen when one is run. So if
@@ -56,12 +91,12 @@ pub(super) fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Opti
     let is_livelock = recorded.kind == Some(ViolationKind::Livelock);
     let spinning = if is_livelock { spinning(&mut replay) } else { Vec::new() };
     let waits = || replay.threads.iter().any(|end| end.status != Status::Finished);
-    let goes_on = || replay.threads.iter().any(|end| end.status != Status::Finished && end.enabled);
+    let goes_on = replay.threads.iter().any(could_go_on);
     let found = match &replay.stop {
         Some((_, Stop::Violation(violation))) => Some(report::violation(violation)),
         Some((_, Stop::Unsupported(unsupported))) => Some(report::unsupported(unsupported)),
         Some((_, Stop::Bound(bound))) => Some(format!("{}\n", bound.what)),
-        None if recorded.is_cut() || goes_on() || !spinning.is_empty() => None,
+        None if recorded.is_cut() || goes_on || !spinning.is_empty() => None,
         None if waits() => Some(format!("deadlock: {} forever\n", they(&waiting(&replay), "wait"))),
         None => machine::leak().map(|violation| report::violation(&violation)),
     };
@@ -80,11 +115,22 @@ pub(super) fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Opti
     let forever = match &replay.stop {
         Some((_, Stop::Violation(violation))) => is_forever(violation.kind),
         Some(_) => false,
-        None => !recorded.is_cut(),
+        None => !recorded.is_cut() && (is_livelock || !goes_on),
     };
     failure.push_str(&table(&replay, forever));
     let not_covered = vec!["one execution was run again, and no other".to_owned()];
     Some(Stats { failure: Some(failure), replay: Some(recorded.write()), not_covered, ..Stats::default() })
+}
+
+/// Whether a thread could make another step. In an execution that no interleaving explains, all that is known is which operations
+/// never wait; one that reads may.
+fn could_go_on(end: &ThreadEnd) -> bool {
+    let never_waits = || match &end.waiting {
+        Some((Op::Access(access), _)) => !access.reads() && !access.may_wait(),
+        Some((op, _)) => !matches!(op, Op::Join { .. } | Op::CondWake { .. }),
+        None => false,
+    };
+    end.status != Status::Finished && (end.enabled || end.status == Status::Ready && never_waits())
 }
 
 /// The names of threads that are at a livelock's end where they spin, which is noted in what they wait with: when one execution is

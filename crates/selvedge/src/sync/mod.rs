@@ -19,6 +19,7 @@ pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
 pub use notify::Notify;
 pub use once::{LazyLock, Once, OnceLock, OnceState};
+pub(crate) use rwlock::WRITER;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 pub use weak::Weak;

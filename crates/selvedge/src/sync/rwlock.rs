@@ -53,7 +53,8 @@ impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockReadGuard<'_, T> {}
 impl<T: ?Sized> UnwindSafe for RwLockWriteGuard<'_, T> {}
 impl<T: ?Sized> RefUnwindSafe for RwLockWriteGuard<'_, T> {}
 
-const WRITER: u64 = 1 << 32;
+/// What the word says if there is a writer; less than that are readers.
+pub(crate) const WRITER: u64 = 1 << 32;
 
 impl<T> RwLock<T> {
     /// A lock that nobody holds.
