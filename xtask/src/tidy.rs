@@ -67,6 +67,8 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/tests/nondeterministic.rs", "a model that looks at what it must not"),
     ("crates/selvedge/tests/robust.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/overwritten.rs", "models that use what is not there any more"),
+    ("crates/selvedge/tests/attempt_orders.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/tests/backoff.rs", "models of code that is unsafe by nature"),
     ("crates/loom/tests/everything.rs", "uses all that loom exports, some of which is unsafe"),
     ("crates/selvedge/src/sync/atomic/int.rs", "`unsync_load` is an unsafe function in loom"),
     ("crates/selvedge/src/sync/atomic/bool.rs", "`unsync_load` is an unsafe function in loom"),

@@ -121,29 +121,38 @@ fn set(word: &AtomicUsize, load: Ordering, fail: Ordering) -> usize {
     }
 }
 
+/// Words that threads exchange, and what is published with one of them.
+struct Published {
+    words: [AtomicUsize; 3],
+    cell: UnsafeCell<usize>,
+}
+
+// SAFETY: races are found.
+unsafe impl Sync for Published {}
+
 type Attempt = fn(&AtomicUsize, Ordering, Ordering) -> usize;
 
 /// One thread writes to a cell and publishes that; the other one may find it with a failed exchange that does not acquire.
 fn published(attempt: Attempt, (load, fail): (Ordering, Ordering), calls: usize, reader_is_main: bool) -> [usize; 3] {
     // Counted by `std`, so that nobody but these two has anything to do with the words.
-    let shared = std::sync::Arc::new(([const { AtomicUsize::new(0) }; 3], UnsafeCell::new(0)));
+    let shared = std::sync::Arc::new(Published { words: [const { AtomicUsize::new(0) }; 3], cell: UnsafeCell::new(0) });
     // The same places, with other orders.
     let elsewhere =
         move |words: &[AtomicUsize; 3]| (0..calls).fold(0, |all, _| 20 * all + attempt(&words[1], Relaxed, Relaxed));
-    let reads = move |shared: &([AtomicUsize; 3], UnsafeCell<usize>)| {
-        let found = attempt(&shared.0[0], load, fail);
+    let reads = move |shared: &Published| {
+        let found = attempt(&shared.words[0], load, fail);
         let mut seen = 0;
         if found == 10 {
             // Something is done before the race.
-            seen = shared.0[2].load(Relaxed);
-            shared.1.with(|cell| unsafe { seen += *cell });
+            seen = shared.words[2].load(Relaxed);
+            shared.cell.with(|cell| unsafe { seen += *cell });
         }
-        seen + 100 * elsewhere(&shared.0)
+        seen + 100 * elsewhere(&shared.words)
     };
-    let writes = move |shared: &([AtomicUsize; 3], UnsafeCell<usize>)| {
-        shared.1.with_mut(|cell| unsafe { *cell = 1 });
-        shared.0[0].swap(10, Release);
-        elsewhere(&shared.0)
+    let writes = move |shared: &Published| {
+        shared.cell.with_mut(|cell| unsafe { *cell = 1 });
+        shared.words[0].swap(10, Release);
+        elsewhere(&shared.words)
     };
     let other = std::sync::Arc::clone(&shared);
     let handle = thread::spawn(move || if reader_is_main { writes(&other) } else { reads(&other) });

@@ -121,14 +121,14 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     pub(super) fn check_kept_back(&mut self, e: EventId) {
         let graph = self.graph();
         let Event { loc, thread, .. } = *graph.event(e);
-        let seen = graph.location(loc).co.iter().copied().filter(|&w| graph.event(w).thread != thread);
-        let seen = seen.filter_map(|w| self.kept_back_by(w).map(|by| (w, by)));
-        let seen: SmallVec<[(EventId, (EventId, Option<EventId>)); 4]> = seen.collect();
-        if seen.is_empty() {
+        let is_kept = |&w: &EventId| graph.event(w).thread != thread && self.kept_back_by(w).is_some();
+        let kept: SmallVec<[EventId; 4]> = graph.location(loc).co.iter().copied().filter(is_kept).collect();
+        if kept.is_empty() {
             return;
         }
         let oldest = self.lower_bound(e);
-        for (w, (speculative, confirmation)) in seen {
+        for w in kept {
+            let Some((speculative, confirmation)) = self.kept_back_by(w) else { continue };
             let graph = self.graph();
             let comes_after = confirmation.is_some_and(|confirmation| graph.porf(confirmation, e));
             if !comes_after || oldest < graph.event(w).co {
