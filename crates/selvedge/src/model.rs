@@ -4,6 +4,7 @@ use crate::command::command;
 use crate::pass;
 use crate::runtime::{self, At};
 pub use selvedge_graph::MemoryModel;
+use std::fmt;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -103,6 +104,25 @@ pub struct Stats {
     pub(crate) interrupted: bool,
 }
 
+impl Stats {
+    fn counts(&self) -> String {
+        let Stats { complete, blocked, spurious, duration, .. } = self;
+        format!("{complete} executions, {blocked} blocked, {spurious} spurious, {duration:?}")
+    }
+}
+
+/// What is wrong, and what there is to say of the exploration, line by line.
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(failure) = &self.failure {
+            writeln!(f, "{}", failure.trim_end())?;
+        }
+        write!(f, "{}", self.counts())?;
+        self.not_covered.iter().try_for_each(|what| write!(f, "\nnot everything was explored: {what}"))?;
+        self.ignored.iter().chain(&self.notes).try_for_each(|line| write!(f, "\n{line}"))
+    }
+}
+
 /// What an environment variable says; none if it is not set, or empty.
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
@@ -186,12 +206,10 @@ impl Builder {
     /// What there is to say of an exploration in which nothing failed. Settings that have no effect are of no interest, unless
     /// it came to no end and somebody had hoped that they would bring it there.
     fn remarks(&self, stats: &Stats) -> Vec<String> {
-        let Stats { complete, blocked, spurious, duration, .. } = stats;
         let not_covered = stats.not_covered.iter().map(|what| format!("not everything was explored: {what}"));
         let ignored = stats.ignored.iter().filter(|_| self.log || stats.interrupted).cloned();
         let notes = stats.notes.iter().filter(|_| self.log).cloned();
-        let count = || format!("{complete} executions, {blocked} blocked, {spurious} spurious, {duration:?}");
-        not_covered.chain(ignored).chain(notes).chain(self.log.then(count)).collect()
+        not_covered.chain(ignored).chain(notes).chain(self.log.then(|| stats.counts())).collect()
     }
 
     /// Runs a model in all ways that differ, and says what came of it.

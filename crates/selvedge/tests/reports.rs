@@ -1,5 +1,6 @@
 //! What reports say of operations and of threads that wait.
 
+use selvedge::cell::UnsafeCell;
 use selvedge::model::Builder;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -73,4 +74,24 @@ fn a_loop_that_looks_at_something_is_not() {
         }
     });
     assert!(failure.contains("again and again: ") && !failure.contains(NOTHING), "{failure}");
+}
+
+#[test]
+fn what_was_explored_is_shown_line_by_line() {
+    let mut builder = Builder::new();
+    builder.spurious = false;
+    let race = || {
+        let cell = Arc::new(UnsafeCell::new(0));
+        let other = Arc::clone(&cell);
+        let handle = thread::spawn(move || other.with_mut(|_| ()));
+        cell.with(|_| ());
+        handle.join().unwrap();
+    };
+    let stats = builder.explore(race);
+    let failure = stats.failure.clone().unwrap();
+    let lines = stats.to_string();
+    assert!(lines.starts_with(failure.trim_end()), "{lines}");
+    assert!(lines.contains("\n0 executions, 0 blocked, 0 spurious, "), "{lines}");
+    let (none, some) = (stats.not_covered.len(), lines.matches("\nnot everything was explored: ").count());
+    assert_eq!((none, some > 0), (some, true), "{lines}");
 }

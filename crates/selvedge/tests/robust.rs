@@ -582,3 +582,23 @@ fn what_a_destructor_finds_during_a_panic_that_is_caught_is_not_made_up() {
     fails(&words, || assert_eq!(catch(), 7));
     all_is_well();
 }
+
+/// Memory that the system gives out zeroed is not there before somebody writes to it.
+#[test]
+#[cfg(target_os = "linux")]
+fn who_asks_for_a_lot_of_zeroed_memory_and_does_not_use_it_needs_none() {
+    /// How much of this process is in memory, in pages.
+    fn resident() -> usize {
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux says that");
+        pages.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("it is the second number")
+    }
+    let before = resident();
+    let stats = Builder::new().explore(move || {
+        let much = vec![0_u8; 2 << 30];
+        let handle = thread::spawn(|| ());
+        handle.join().unwrap();
+        assert_eq!(much[1 << 20], 0);
+        assert!(resident() < before + (1 << 18), "not all of it is there");
+    });
+    assert_eq!(stats.failure, None);
+}

@@ -39,7 +39,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if runtime::is_inside() {
             // SAFETY: the caller keeps the contract.
-            return noted(layout, || unsafe { self.0.alloc(layout) });
+            return noted(layout, Fresh::Filled, || unsafe { self.0.alloc(layout) });
         }
         // SAFETY: as above.
         unsafe { self.0.alloc(layout) }
@@ -48,7 +48,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if runtime::is_inside() {
             // SAFETY: the caller keeps the contract.
-            return noted(layout, || unsafe { self.0.alloc_zeroed(layout) });
+            return noted(layout, Fresh::Zeroed, || unsafe { self.0.alloc_zeroed(layout) });
         }
         // SAFETY: as above.
         unsafe { self.0.alloc_zeroed(layout) }
@@ -145,20 +145,32 @@ pub(crate) fn loud() {
     QUIET.set(0);
 }
 
+/// What is in a block that the inner allocator gives out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fresh {
+    Filled,
+    Zeroed,
+}
+
 /// A block for what runs on the stack of a model's thread. If that is the model's own code, it is one that another run has freed, or
 /// a new one, and is noted.
 ///
 /// What allocators have left below on the stack is cleared, if that is compared. They leave pointers to what they keep between
 /// blocks: that is the end of one block, or even part of it, and would be taken for a pointer to it. And lists of blocks grow
 /// in some runs only.
-fn noted(layout: Layout, new: impl Fn() -> *mut u8) -> *mut u8 {
+fn noted(layout: Layout, fresh: Fresh, new: impl Fn() -> *mut u8) -> *mut u8 {
     let own = with(|blocks| {
         let kind = blocks.kinds.of(layout);
-        let block = blocks.kinds.take(kind).map_or_else(&new, std::ptr::with_exposed_provenance_mut);
+        let used = blocks.kinds.take(kind);
+        let is_clear = used.is_none() && fresh == Fresh::Zeroed;
+        let block = used.map_or_else(&new, std::ptr::with_exposed_provenance_mut);
         if !block.is_null() {
             blocks.note(block.addr(), layout, kind);
-            // SAFETY: the block has this layout, and is given to who asks for it just now.
-            unsafe { clear(block, layout.size()) };
+            // Large ones that the system gives out are not there before somebody writes to them.
+            if !is_clear {
+                // SAFETY: the block has this layout, and is given to who asks for it just now.
+                unsafe { clear(block, layout.size()) };
+            }
         }
         block
     });
