@@ -47,6 +47,9 @@ pub(crate) struct Word {
     at: Option<At>,
 }
 
+/// In `size`: the word stands for something that is elsewhere, and where it is itself says nothing.
+const ELSEWHERE: u64 = 1 << 8;
+
 /// How far a word's beginning is before where it remembers.
 pub(crate) const REMEMBERED: usize = std::mem::offset_of!(Word, remembered);
 
@@ -91,7 +94,7 @@ impl Word {
                 number
             }
         });
-        Word { remembered: AtomicU64::new(number), init: 0, size: 8, what, at: Some(at) }
+        Word { remembered: AtomicU64::new(number), init: 0, size: 8 | ELSEWHERE, what, at: Some(at) }
     }
 
     /// Where it is.
@@ -126,7 +129,9 @@ impl Word {
         let place = std::ptr::from_ref(self).addr();
         let lives = |shared: &Shared, seen: &Seen| seen.outside || !shared.blocks.has_freed(place);
         // Operations clear the frame that comes next.
-        let known = runtime::shared_untidily(|shared| shared.recognise(remembered).filter(|seen| lives(shared, seen)));
+        let noted = if self.size & ELSEWHERE == 0 { place } else { 0 };
+        let known =
+            runtime::shared_untidily(|shared| shared.recognise_at(remembered, noted).filter(|seen| lives(shared, seen)));
         match known {
             Some(seen) => seen,
             None => self.meet(init, Location::caller()),
@@ -139,8 +144,12 @@ impl Word {
     fn meet(&self, init: impl FnOnce() -> u64, caller: At) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
+        let mut starts_again = false;
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
-            Some(seen) => (seen, !seen.outside && is_freed(shared, place)),
+            Some(seen) => {
+                starts_again = self.size & ELSEWHERE == 0 && shared.is_seen_at(remembered, place);
+                (seen, !seen.outside && is_freed(shared, place))
+            }
             None => {
                 let freed = is_freed(shared, place);
                 if let Some((number, seen)) = shared.meet_again(place, remembered) {
@@ -150,7 +159,7 @@ impl Word {
                 // What is in memory that was freed need not be what was written there: nothing of it is believed.
                 let number = match self.at.filter(|_| !freed) {
                     Some(at) => {
-                        let init = if self.size == 8 { shared.virtual_of(init()) } else { init() };
+                        let init = if self.size() == 8 { shared.virtual_of(init()) } else { init() };
                         shared.meet(place, self.size(), init, self.what, at)
                     }
                     None => shared.meet(place, 8, 0, UNKNOWN, caller),
@@ -159,6 +168,9 @@ impl Word {
                 (shared.recognise(number).expect("it has just been met"), freed)
             }
         });
+        if starts_again && !std::thread::panicking() {
+            runtime::start_again();
+        }
         if freed && !std::thread::panicking() {
             let made = runtime::shared(|shared| shared.origins.get(&seen.addr).copied());
             let what = made.filter(|&(what, _)| what != UNKNOWN).map_or_else(|| UNKNOWN.to_owned(), in_words);
@@ -209,7 +221,8 @@ impl Word {
 
     /// The same word once more.
     pub fn copy(&self) -> Word {
-        Word { remembered: AtomicU64::new(self.remembered.load(Ordering::Relaxed)), ..*self }
+        let remembered = AtomicU64::new(self.remembered.load(Ordering::Relaxed));
+        Word { remembered, size: self.size | ELSEWHERE, ..*self }
     }
 
     /// Accesses it.

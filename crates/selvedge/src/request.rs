@@ -213,6 +213,12 @@ impl Request {
         self.byte(0) == usize::from(SPAWN)
     }
 
+    /// What is accessed, if it is an access.
+    #[inline]
+    pub fn accesses(&self) -> Option<Addr> {
+        matches!(self.byte(0) as u8, LOAD | STORE | RMW | CAS).then_some(Addr(self.addr))
+    }
+
     /// Whether it is a speculative load.
     #[inline]
     pub fn speculates(&self) -> bool {

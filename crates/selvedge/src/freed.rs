@@ -1,0 +1,236 @@
+//! Objects in blocks that are freed by `Box` and the like: whoever has accessed them must have done so before.
+//!
+//! The engines know what it means to free an object ([`Op::Free`](selvedge_machine::Op)): every access has to happen before that,
+//! in whatever order threads have run. But it is the allocator that hears of a block that is freed. Nothing can be performed there,
+//! and it knows only addresses. So
+//!
+//! - each object that was met in a run is known with the address at which it was seen last ([`Shared::is_seen_at`]);
+//! - when a block is freed, the objects that were seen in it are *due* ([`Shared::frees`]), and the thread tells the engine
+//!   of them before its next operation, or before it ends (`runtime::perform_frees`). Nobody else runs until then.
+//!
+//! **Which objects.** Those to which another thread has *performed* an access in this run. What such a thread has done before the
+//! block was freed is part of every execution in which it happens before that; if it does not, there is a failure to report. So
+//! whether the engine is told depends on nothing but what comes before, and not on the order in which the exploration has let
+//! threads run; it must not, since executions are taken up in the middle. And what only one thread uses, and most of what is
+//! allocated is used by one thread only, is freed without an operation. Two kinds of accesses are left: who comes to an object for
+//! the first time after its block was freed is told by `object.rs`; and who stood before an access to it at that moment is noticed
+//! when it is performed ([`Frees::touches`]).
+//!
+//! **Objects that have moved.** `let node = *boxed` copies bytes and frees the block. Objects remember themselves who they are, so
+//! they live on; but nobody says that they have moved, before they are seen at another address. Then what was said of the block they
+//! were in was wrong: if it was said, the exploration starts again, and says nothing of that block ([`Frees::has_left`]). Blocks are known by numbers that
+//! are the same in every run. If objects move out of several blocks of a thread that are alike, then the others are taken to be
+//! like these. `realloc` says itself what moves.
+//!
+//! **References that the model does not count.** Who is the last to drop a `std::sync::Arc` frees memory that others have used,
+//! and no operation says that they had done so before. What is freed meanwhile is left alone (`blocks/counted.rs`).
+
+use crate::blocks::BlockId;
+use crate::request::Request;
+use crate::runtime::At;
+use crate::shared::Shared;
+use rustc_hash::{FxHashMap, FxHashSet};
+use selvedge_ir::EntityRef;
+use selvedge_machine::{Addr, ThreadId};
+use std::ops::Range;
+use std::panic::Location;
+
+/// If objects have moved out of so many blocks of a thread that are alike, they do out of all.
+const MOST_LEFT: u32 = 4;
+
+/// Where the engine is told that a block was freed: at no operation's place, so that it is mistaken for none. (Reports say
+/// which operation came before.)
+#[inline(never)]
+pub(crate) fn place() -> At {
+    Location::caller()
+}
+
+/// Whether a place is this one.
+pub(crate) fn is_place(at: At) -> bool {
+    std::ptr::eq(at, place())
+}
+
+/// What has become of an object, as far as blocks go.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Life {
+    /// The number of the thread that has freed its block and has not told the engine yet, from 1; 0 if there is none.
+    due: u32,
+    /// Whether the block it was in was freed, and the engine was or will be told.
+    over: bool,
+}
+
+/// Who has accessed an object.
+#[derive(Clone, Copy, Debug)]
+struct Touched {
+    /// The only thread that has; none if several have, or none.
+    only: Option<ThreadId>,
+    by_many: bool,
+    /// Whether its block was freed, and the engine was not told.
+    is_freed: bool,
+}
+
+/// Who accesses objects, and which blocks they leave.
+#[derive(Default)]
+pub(crate) struct Frees {
+    /// Who has performed accesses in this run.
+    touched: FxHashMap<Addr, Touched>,
+    /// The last access.
+    last: Option<(ThreadId, Addr)>,
+    /// Blocks of which the engine was told in this exploration.
+    told: FxHashSet<BlockId>,
+    /// Blocks that objects have moved out of, and how many of each kind, of all explorations of the model.
+    left: FxHashSet<BlockId>,
+    kinds: FxHashMap<(ThreadId, usize, usize), u32>,
+}
+
+impl Frees {
+    /// Another model starts.
+    pub fn new_model(&mut self) {
+        self.told.clear();
+        self.left.clear();
+        self.kinds.clear();
+    }
+
+    /// An exploration starts.
+    pub fn start(&mut self) {
+        self.told.clear();
+    }
+
+    /// A run starts.
+    pub fn new_run(&mut self) {
+        self.touched.clear();
+        self.last = None;
+    }
+
+    /// A thread performs an operation. If it accesses what is in a block that was freed without the engine being told: what.
+    #[inline]
+    pub fn touches(&mut self, thread: ThreadId, request: &Request) -> Option<Addr> {
+        let addr = request.accesses()?;
+        if self.last == Some((thread, addr)) {
+            return None;
+        }
+        self.last = Some((thread, addr));
+        let first = Touched { only: Some(thread), by_many: false, is_freed: false };
+        let known = self.touched.entry(addr).or_insert(first);
+        if known.only != Some(thread) {
+            known.by_many |= known.only.is_some();
+            known.only = if known.by_many { None } else { Some(thread) };
+        }
+        known.is_freed.then_some(addr)
+    }
+
+    fn is_touched_by_others(&self, addr: Addr, thread: ThreadId) -> bool {
+        self.touched.get(&addr).is_some_and(|known| known.by_many || known.only.is_some_and(|only| only != thread))
+    }
+
+    /// The block of an object was freed, and the engine is not told.
+    fn dies(&mut self, addr: Addr) {
+        let never = Touched { only: None, by_many: false, is_freed: false };
+        self.touched.entry(addr).or_insert(never).is_freed = true;
+        self.last = None;
+    }
+
+    /// An object is seen, so it is elsewhere.
+    fn lives(&mut self, addr: Addr) {
+        if let Some(known) = self.touched.get_mut(&addr) {
+            known.is_freed = false;
+        }
+    }
+
+    /// Whether objects move out of a block.
+    fn is_left(&self, block: &BlockId) -> bool {
+        let kind = (block.thread, block.size, block.align);
+        self.left.contains(block) || self.kinds.get(&kind).is_some_and(|&count| count >= MOST_LEFT)
+    }
+
+    /// An object has moved out of a block. Whether the engine was told that it was freed with it.
+    fn has_left(&mut self, block: BlockId) -> bool {
+        if self.is_left(&block) {
+            return false;
+        }
+        self.left.insert(block);
+        *self.kinds.entry((block.thread, block.size, block.align)).or_default() += 1;
+        self.told.contains(&block)
+    }
+}
+
+impl Shared {
+    /// An object is seen at an address, for the first time or for the first time there. Whether the exploration has to start again,
+    /// since it was said to be freed with a block that it has moved out of.
+    #[cold]
+    pub fn is_seen_at(&mut self, remembered: u64, place: usize) -> bool {
+        let Some(known) = self.numbered(remembered) else { return false };
+        let before = std::mem::replace(&mut known.place, place);
+        let (addr, outside) = (known.seen.addr, known.seen.outside);
+        if outside {
+            return false;
+        }
+        self.blocks.holds_object(place);
+        if !self.blocks.tries_out {
+            self.frees.lives(addr);
+        }
+        let Some(block) = self.blocks.within(before).copied() else { return false };
+        let is_out = place.wrapping_sub(block.at) >= block.id.size;
+        is_out && !self.tries_out && !std::thread::panicking() && self.frees.has_left(block.id)
+    }
+
+    /// A thread has freed a block in which objects were seen. Whether the engine has to be told.
+    pub fn frees(&mut self, at: usize, thread: ThreadId) -> bool {
+        let Some(block) = self.blocks.within(at).copied() else { return false };
+        // The engine knows of blocks that are one object.
+        if self.places.is_whole(at) || self.frees.is_left(&block.id) || self.blocks.is_freed_by_count(&block) {
+            return false;
+        }
+        let mut is_due = false;
+        for known in &mut self.numbers {
+            let addr = known.seen.addr;
+            if known.seen.outside || known.life.over || known.place.wrapping_sub(block.at) >= block.id.size {
+                continue;
+            }
+            if self.frees.is_touched_by_others(addr, thread) {
+                known.life = Life { due: thread.index() as u32 + 1, over: true };
+                is_due = true;
+            } else if !self.blocks.tries_out {
+                self.frees.dies(addr);
+            }
+        }
+        if is_due && !self.tries_out {
+            self.frees.told.insert(block.id);
+        }
+        is_due
+    }
+
+    /// The next object of which a thread has to tell the engine, and its size; and whether there are no others, of any thread.
+    /// In the order in which they lay in memory: who has met which one first is not the same in every run.
+    pub fn next_free(&mut self, thread: ThreadId) -> (Option<(Addr, u64)>, bool) {
+        let mine = thread.index() as u32 + 1;
+        let due = self.numbers.iter().filter(|known| known.life.due != 0).count();
+        let own = self.numbers.iter_mut().filter(|known| known.life.due == mine);
+        match own.min_by_key(|known| (known.place, known.seen.addr)) {
+            Some(known) => {
+                known.life.due = 0;
+                (Some((known.seen.addr, u64::from(known.size))), due == 1)
+            }
+            None => (None, due == 0),
+        }
+    }
+
+    /// Whether some thread has to tell the engine of an object.
+    pub fn owes_frees(&self) -> bool {
+        self.numbers.iter().any(|known| known.life.due != 0)
+    }
+
+    /// What is in a block moves to another one.
+    pub fn move_objects(&mut self, from: Range<usize>, to: usize) {
+        if !self.blocks.within(from.start).is_some_and(|block| block.holds) {
+            return;
+        }
+        for n in 0..self.numbers.len() {
+            let place = self.numbers[n].place;
+            if from.contains(&place) {
+                self.numbers[n].place = to + (place - from.start);
+                self.blocks.holds_object(to + (place - from.start));
+            }
+        }
+    }
+}
