@@ -74,7 +74,7 @@ pub(crate) struct Block {
     /// Whether objects of the model were seen in it.
     pub holds: bool,
     /// Whether it then began with counts of references, as far as can be seen.
-    counted: bool,
+    pub counted: bool,
 }
 
 /// The blocks of a run.

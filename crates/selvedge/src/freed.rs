@@ -18,14 +18,15 @@
 //!
 //! **Objects that have moved.** `let node = *boxed` copies bytes and frees the block. Objects remember themselves who they are, so
 //! they live on; but nobody says that they have moved, before they are seen at another address. Then what was said of the block they
-//! were in was wrong: if it was said, the exploration starts again, and says nothing of that block ([`Frees::has_left`]). Blocks are known by numbers that
-//! are the same in every run. If objects move out of several blocks of a thread that are alike, then the others are taken to be
-//! like these. `realloc` says itself what moves.
+//! were in was wrong: if it was said, the exploration starts again, and says nothing of what lies there in blocks that are alike
+//! ([`Frees::has_left`]): the same code will free others of its nodes in the same way. If that is so in many places of a block, it is
+//! a table, or is taken apart as a whole. (That an object has moved is remembered even if nothing was said of it: in another order
+//! something would have been.) `realloc` says itself what moves.
 //!
 //! **References that the model does not count.** Who is the last to drop a `std::sync::Arc` frees memory that others have used,
 //! and no operation says that they had done so before. What is freed meanwhile is left alone (`blocks/counted.rs`).
 
-use crate::blocks::BlockId;
+use crate::blocks::Block;
 use crate::request::Request;
 use crate::runtime::At;
 use crate::shared::Shared;
@@ -35,8 +36,18 @@ use selvedge_machine::{Addr, ThreadId};
 use std::ops::Range;
 use std::panic::Location;
 
-/// If objects have moved out of so many blocks of a thread that are alike, they do out of all.
-const MOST_LEFT: u32 = 4;
+/// If objects have moved out of so many places of a block, they do out of all.
+const MOST_LEFT: usize = 4;
+
+/// What blocks are that are alike: their size and alignment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Kind(usize, usize);
+
+impl Kind {
+    fn of(block: &Block) -> Kind {
+        Kind(block.id.size, block.id.align)
+    }
+}
 
 /// Where the engine is told that a block was freed: at no operation's place, so that it is mistaken for none. (Reports say
 /// which operation came before.)
@@ -76,11 +87,10 @@ pub(crate) struct Frees {
     touched: FxHashMap<Addr, Touched>,
     /// The last access.
     last: Option<(ThreadId, Addr)>,
-    /// Blocks of which the engine was told in this exploration.
-    told: FxHashSet<BlockId>,
-    /// Blocks that objects have moved out of, and how many of each kind, of all explorations of the model.
-    left: FxHashSet<BlockId>,
-    kinds: FxHashMap<(ThreadId, usize, usize), u32>,
+    /// In which places of blocks there were objects of which the engine was told, in this exploration.
+    told: FxHashSet<(Kind, usize)>,
+    /// Places of blocks that objects have moved out of, in all explorations of the model.
+    left: FxHashMap<Kind, Vec<usize>>,
 }
 
 impl Frees {
@@ -88,7 +98,6 @@ impl Frees {
     pub fn new_model(&mut self) {
         self.told.clear();
         self.left.clear();
-        self.kinds.clear();
     }
 
     /// An exploration starts.
@@ -105,7 +114,7 @@ impl Frees {
     /// A thread performs an operation. If it accesses what is in a block that was freed without the engine being told: what.
     #[inline]
     pub fn touches(&mut self, thread: ThreadId, request: &Request) -> Option<Addr> {
-        let addr = request.accesses()?;
+        let addr = request.uses()?;
         if self.last == Some((thread, addr)) {
             return None;
         }
@@ -137,20 +146,22 @@ impl Frees {
         }
     }
 
-    /// Whether objects move out of a block.
-    fn is_left(&self, block: &BlockId) -> bool {
-        let kind = (block.thread, block.size, block.align);
-        self.left.contains(block) || self.kinds.get(&kind).is_some_and(|&count| count >= MOST_LEFT)
+    /// Whether objects move out of a place of blocks.
+    fn is_left(&self, kind: Kind, offset: usize) -> bool {
+        self.left.get(&kind).is_some_and(|left| left.len() >= MOST_LEFT || left.contains(&offset))
     }
 
-    /// An object has moved out of a block. Whether the engine was told that it was freed with it.
-    fn has_left(&mut self, block: BlockId) -> bool {
-        if self.is_left(&block) {
+    /// An object has moved out of a place of a block. Whether the engine was told of some object that was freed there.
+    fn has_left(&mut self, kind: Kind, offset: usize) -> bool {
+        if self.is_left(kind, offset) {
             return false;
         }
-        self.left.insert(block);
-        *self.kinds.entry((block.thread, block.size, block.align)).or_default() += 1;
-        self.told.contains(&block)
+        let left = self.left.entry(kind).or_default();
+        left.push(offset);
+        match left.len() < MOST_LEFT {
+            true => self.told.contains(&(kind, offset)),
+            false => self.told.iter().any(|(other, _)| *other == kind),
+        }
     }
 }
 
@@ -171,31 +182,35 @@ impl Shared {
         }
         let Some(block) = self.blocks.within(before).copied() else { return false };
         let is_out = place.wrapping_sub(block.at) >= block.id.size;
-        is_out && !self.tries_out && !std::thread::panicking() && self.frees.has_left(block.id)
+        // What counts bring to its end is left alone anyway.
+        let says = is_out && !block.counted && !self.tries_out && !std::thread::panicking();
+        says && self.frees.has_left(Kind::of(&block), before - block.at)
     }
 
     /// A thread has freed a block in which objects were seen. Whether the engine has to be told.
     pub fn frees(&mut self, at: usize, thread: ThreadId) -> bool {
         let Some(block) = self.blocks.within(at).copied() else { return false };
         // The engine knows of blocks that are one object.
-        if self.places.is_whole(at) || self.frees.is_left(&block.id) || self.blocks.is_freed_by_count(&block) {
+        if self.places.is_whole(at) || self.blocks.is_freed_by_count(&block) {
             return false;
         }
+        let kind = Kind::of(&block);
         let mut is_due = false;
         for known in &mut self.numbers {
-            let addr = known.seen.addr;
-            if known.seen.outside || known.life.over || known.place.wrapping_sub(block.at) >= block.id.size {
+            let (addr, offset) = (known.seen.addr, known.place.wrapping_sub(block.at));
+            let is_in = !known.seen.outside && !known.life.over && offset < block.id.size;
+            if !is_in || self.frees.is_left(kind, offset) {
                 continue;
             }
             if self.frees.is_touched_by_others(addr, thread) {
                 known.life = Life { due: thread.index() as u32 + 1, over: true };
                 is_due = true;
+                if !self.tries_out {
+                    self.frees.told.insert((kind, offset));
+                }
             } else if !self.blocks.tries_out {
                 self.frees.dies(addr);
             }
-        }
-        if is_due && !self.tries_out {
-            self.frees.told.insert(block.id);
         }
         is_due
     }

@@ -213,10 +213,11 @@ impl Request {
         self.byte(0) == usize::from(SPAWN)
     }
 
-    /// What is accessed, if it is an access.
+    /// The object that is used, if one is. (A block that is freed is not.)
     #[inline]
-    pub fn accesses(&self) -> Option<Addr> {
-        matches!(self.byte(0) as u8, LOAD | STORE | RMW | CAS).then_some(Addr(self.addr))
+    pub fn uses(&self) -> Option<Addr> {
+        let uses = matches!(self.what as u8, LOAD | STORE | RMW | CAS | COND_WAIT..=COND_BROADCAST);
+        uses.then_some(Addr(self.addr))
     }
 
     /// Whether it is a speculative load.

@@ -466,6 +466,86 @@ fn what_counted_values_own_is_freed() {
     }
 }
 
+/// A stack whose nodes are taken apart when they are taken from it.
+struct Stack(AtomicPtr<Item>);
+
+struct Item {
+    value: UnsafeCell<usize>,
+    next: AtomicPtr<Item>,
+}
+
+impl Stack {
+    fn push(&self, value: usize) {
+        let item = Item { value: UnsafeCell::new(value), next: AtomicPtr::new(self.0.load(Relaxed)) };
+        let item = Box::into_raw(Box::new(item));
+        loop {
+            // SAFETY: nobody else has it yet.
+            let next = unsafe { (*item).next.load(Relaxed) };
+            match self.0.compare_exchange(next, item, Release, Relaxed) {
+                Ok(_) => return,
+                // SAFETY: as above.
+                Err(other) => unsafe { (*item).next.store(other, Relaxed) },
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<usize> {
+        loop {
+            let item = self.0.load(Acquire);
+            if item.is_null() {
+                return None;
+            }
+            // SAFETY: it is not safe if there is another thread that pops; the model is there to find that out.
+            let next = unsafe { (*item).next.load(Relaxed) };
+            if self.0.compare_exchange(item, next, AcqRel, Relaxed).is_ok() {
+                // SAFETY: as above.
+                let item = *unsafe { Box::from_raw(item) };
+                return Some(item.value.into_inner());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_taken_apart_was_freed_all_the_same() {
+    let model = |poppers: usize| {
+        move || {
+            let stack = Arc::new(Stack(AtomicPtr::new(null_mut())));
+            stack.push(1);
+            let handles: Vec<_> = (0..poppers)
+                .map(|_| {
+                    let stack = Arc::clone(&stack);
+                    thread::spawn(move || stack.pop())
+                })
+                .collect();
+            stack.push(2);
+            for handle in handles {
+                handle.join().unwrap();
+            }
+            while stack.pop().is_some() {}
+        }
+    };
+    passes("one pops", model(1));
+    fails("two pop", model(2));
+}
+
+#[test]
+fn who_waits_for_what_was_freed_uses_it() {
+    fails("a loop that waits", || {
+        let p = shared();
+        let other = Arc::clone(&p);
+        let handle = thread::spawn(move || {
+            use_with(&other, |node| {
+                while !node.flag.load(Acquire) {
+                    selvedge::hint::spin_loop();
+                }
+            });
+        });
+        free(&p);
+        handle.join().unwrap();
+    });
+}
+
 #[test]
 fn the_failure_says_who_frees_and_who_uses() {
     for way in WAYS {
