@@ -14,7 +14,7 @@
 //! threads run; it must not, since executions are taken up in the middle. And what only one thread uses, and most of what is
 //! allocated is used by one thread only, is freed without an operation. Two kinds of accesses are left: who comes to an object for
 //! the first time after its block was freed is told by `object.rs`; and who stood before an access to it at that moment is noticed
-//! when it is performed ([`Frees::touches`]).
+//! when it is performed ([`Frees::uses`]).
 //!
 //! **Objects that have moved.** `let node = *boxed` copies bytes and frees the block. Objects remember themselves who they are, so
 //! they live on; but nobody says that they have moved, before they are seen at another address. Then what was said of the block they
@@ -70,23 +70,22 @@ pub(crate) struct Life {
     over: bool,
 }
 
-/// Who has accessed an object.
-#[derive(Clone, Copy, Debug)]
-struct Touched {
-    /// The only thread that has; none if several have, or none.
-    only: Option<ThreadId>,
-    by_many: bool,
-    /// Whether its block was freed, and the engine was not told.
-    is_freed: bool,
+/// Who has used an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum By {
+    Only(ThreadId),
+    Many,
 }
 
 /// Who accesses objects, and which blocks they leave.
 #[derive(Default)]
 pub(crate) struct Frees {
-    /// Who has performed accesses in this run.
-    touched: FxHashMap<Addr, Touched>,
-    /// The last access.
-    last: Option<(ThreadId, Addr)>,
+    /// Who has used what in this run, in operations that were performed, as far as that was looked at.
+    users: FxHashMap<Addr, By>,
+    /// The same of those after that. (It is looked at only if blocks are freed in which there are objects.)
+    lately: Vec<(ThreadId, Addr)>,
+    /// What is in blocks that were freed without the engine being told.
+    gone: FxHashSet<Addr>,
     /// In which places of blocks there were objects of which the engine was told, in this exploration.
     told: FxHashSet<(Kind, usize)>,
     /// Places of blocks that objects have moved out of, in all explorations of the model.
@@ -107,43 +106,36 @@ impl Frees {
 
     /// A run starts.
     pub fn new_run(&mut self) {
-        self.touched.clear();
-        self.last = None;
+        if !self.users.is_empty() {
+            self.users.clear();
+        }
+        self.lately.clear();
+        if !self.gone.is_empty() {
+            self.gone.clear();
+        }
     }
 
-    /// A thread performs an operation. If it accesses what is in a block that was freed without the engine being told: what.
+    /// A thread performs an operation. If it uses what is in a block that was freed without the engine being told: what.
     #[inline]
-    pub fn touches(&mut self, thread: ThreadId, request: &Request) -> Option<Addr> {
+    pub fn uses(&mut self, thread: ThreadId, request: &Request) -> Option<Addr> {
         let addr = request.uses()?;
-        if self.last == Some((thread, addr)) {
-            return None;
-        }
-        self.last = Some((thread, addr));
-        let first = Touched { only: Some(thread), by_many: false, is_freed: false };
-        let known = self.touched.entry(addr).or_insert(first);
-        if known.only != Some(thread) {
-            known.by_many |= known.only.is_some();
-            known.only = if known.by_many { None } else { Some(thread) };
-        }
-        known.is_freed.then_some(addr)
+        self.lately.push((thread, addr));
+        (!self.gone.is_empty() && self.gone.contains(&addr)).then_some(addr)
     }
 
-    fn is_touched_by_others(&self, addr: Addr, thread: ThreadId) -> bool {
-        self.touched.get(&addr).is_some_and(|known| known.by_many || known.only.is_some_and(|only| only != thread))
-    }
-
-    /// The block of an object was freed, and the engine is not told.
-    fn dies(&mut self, addr: Addr) {
-        let never = Touched { only: None, by_many: false, is_freed: false };
-        self.touched.entry(addr).or_insert(never).is_freed = true;
-        self.last = None;
-    }
-
-    /// An object is seen, so it is elsewhere.
-    fn lives(&mut self, addr: Addr) {
-        if let Some(known) = self.touched.get_mut(&addr) {
-            known.is_freed = false;
+    /// Looks at what threads have done lately.
+    fn take_up(&mut self) {
+        for (thread, addr) in self.lately.drain(..) {
+            let by = self.users.entry(addr).or_insert(By::Only(thread));
+            if *by != By::Only(thread) {
+                *by = By::Many;
+            }
         }
+    }
+
+    /// Whether others have used an object.
+    fn is_used_by_others(&self, addr: Addr, thread: ThreadId) -> bool {
+        self.users.get(&addr).is_some_and(|&by| by != By::Only(thread))
     }
 
     /// Whether objects move out of a place of blocks.
@@ -178,7 +170,7 @@ impl Shared {
         }
         self.blocks.holds_object(place);
         if !self.blocks.tries_out {
-            self.frees.lives(addr);
+            self.frees.gone.remove(&addr);
         }
         let Some(block) = self.blocks.within(before).copied() else { return false };
         let is_out = place.wrapping_sub(block.at) >= block.id.size;
@@ -194,6 +186,7 @@ impl Shared {
         if self.places.is_whole(at) || self.blocks.is_freed_by_count(&block) {
             return false;
         }
+        self.frees.take_up();
         let kind = Kind::of(&block);
         let mut is_due = false;
         for known in &mut self.numbers {
@@ -202,14 +195,14 @@ impl Shared {
             if !is_in || self.frees.is_left(kind, offset) {
                 continue;
             }
-            if self.frees.is_touched_by_others(addr, thread) {
+            if self.frees.is_used_by_others(addr, thread) {
                 known.life = Life { due: thread.index() as u32 + 1, over: true };
                 is_due = true;
                 if !self.tries_out {
                     self.frees.told.insert((kind, offset));
                 }
             } else if !self.blocks.tries_out {
-                self.frees.dies(addr);
+                self.frees.gone.insert(addr);
             }
         }
         is_due

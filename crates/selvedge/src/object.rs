@@ -130,8 +130,9 @@ impl Word {
         let lives = |shared: &Shared, seen: &Seen| seen.outside || !shared.blocks.has_freed(place);
         // Operations clear the frame that comes next.
         let noted = if self.size & ELSEWHERE == 0 { place } else { 0 };
-        let known =
-            runtime::shared_untidily(|shared| shared.recognise_at(remembered, noted).filter(|seen| lives(shared, seen)));
+        let known = runtime::shared_untidily(|shared| {
+            shared.recognise_at(remembered, noted).filter(|seen| lives(shared, seen))
+        });
         match known {
             Some(seen) => seen,
             None => self.meet(init, Location::caller()),

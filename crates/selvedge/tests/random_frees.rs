@@ -229,9 +229,12 @@ fn a_box_is_freed_as_a_block_is() {
                     !one.is_empty() && !other.is_empty() && (one == "use-after-free") == (other == "use-after-free")
                 }
             };
-            assert!(is_same(&one) && is_same(&moved), "seed {seed}, {way:?}: {program:#?}\n{one:?}\n{moved:?}\n{other:?}");
+            assert!(
+                is_same(&one) && is_same(&moved),
+                "seed {seed}, {way:?}: {program:#?}\n{one:?}\n{moved:?}\n{other:?}"
+            );
             let is_one = kind(&apart) != "use-after-free" || kind(&other) == "use-after-free";
-            let is_known = kind(&apart) == "" || kind(&other) != "";
+            let is_known = kind(&apart).is_empty() || !kind(&other).is_empty();
             assert!(is_one && is_known, "seed {seed}, {way:?}: {program:#?}\n{apart:?}\n{other:?}");
             match kind(&one) {
                 "" => right += 1,

@@ -73,15 +73,19 @@ impl Blocks {
         let drops = |other: &&Block| {
             !other.freed && counts(other).is_some_and(is_dropped) && !self.modelled.contains(&other.at)
         };
-        self.blocks.iter().filter(drops).any(|other| other.counted || self.leads_to(other, block))
+        self.blocks.iter().filter(drops).any(|other| other.counted || self.may_own(other, block))
     }
 
-    /// Whether pointers lead from one block to another.
-    fn leads_to(&self, from: &Block, to: &Block) -> bool {
+    /// Whether pointers lead from one block to another, or may do so: what atomics point to is known to the engine, and not to be
+    /// found in memory.
+    fn may_own(&self, from: &Block, to: &Block) -> bool {
         let mut known = vec![from.at];
         let mut next = 0;
         while let Some(block) = known.get(next).and_then(|&at| self.within(at)) {
             next += 1;
+            if block.holds {
+                return true;
+            }
             let (words, _) = Blocks::bytes(block).as_chunks::<8>();
             for word in words.iter().take(MOST / 8) {
                 let word = usize::from_ne_bytes(*word);

@@ -447,7 +447,7 @@ impl RustMachine {
         self.made += 1;
         runtime::shared_untidily(|shared| {
             shared.blocks.now = now;
-            shared.frees.touches(thread, &request)
+            shared.frees.uses(thread, &request)
         })
     }
 

@@ -24,7 +24,7 @@ impl Shared {
     #[inline]
     pub fn repeat(&mut self, thread: ThreadId, request: &Request, at: At) -> Option<Outcome> {
         let &Step { now, outcome, request, .. } = self.script.take(thread, request, at)?;
-        self.frees.touches(thread, &request);
+        self.frees.uses(thread, &request);
         self.repeats_step(now);
         Some(outcome)
     }
@@ -48,7 +48,7 @@ impl Shared {
         if before.is_none()
             && let Some(&Step { op, outcome, now, request, .. }) = self.script.take_marked(thread, request, at)
         {
-            self.frees.touches(thread, &request);
+            self.frees.uses(thread, &request);
             // No attempt has to be confirmed: the marks are those that it got before.
             self.repeats_step(now);
             if matches!(op, Op::Access(Access { speculative: Some(_), .. })) {
