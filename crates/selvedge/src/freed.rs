@@ -172,6 +172,9 @@ impl Shared {
         if !self.blocks.tries_out {
             self.frees.gone.remove(&addr);
         }
+        if before == 0 {
+            return false;
+        }
         let Some(block) = self.blocks.within(before).copied() else { return false };
         let is_out = place.wrapping_sub(block.at) >= block.id.size;
         // What counts bring to its end is left alone anyway.
