@@ -5,7 +5,7 @@
 //! stands in coherence order ([`Link`]); `weak.rs` runs such an execution again.
 
 use crate::sc::{Done, Sc};
-use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId, weak};
+use crate::{Access, Machine, Op, Site, Status, Stop, ThreadId, ViolationKind, weak};
 
 /// One step of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -173,10 +173,20 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule) -> Result<Replay,
         if stopped.is_some() && stop.is_none() {
             stop = stopped;
         }
+        if is_used_after_free(stop.as_ref()) {
+            break;
+        }
     }
     let mut threads = ends(&sc.machine);
     threads.iter_mut().for_each(|end| end.enabled = sc.enabled(end.thread));
     Ok(Replay { events, stop, threads, output: sc.machine.output().to_owned(), weak: false })
+}
+
+/// Whether a thread has stopped since it uses what was freed. Then the replay is over: the steps that follow may be another
+/// thread's that frees it, in an order in which nobody has used it yet. If its machine frees only what others have used
+/// (closures do), it comes to other steps now.
+pub(crate) fn is_used_after_free(stop: Option<&(ThreadId, Stop)>) -> bool {
+    matches!(stop, Some((_, Stop::Violation(violation))) if violation.kind == ViolationKind::UseAfterFree)
 }
 
 /// A replay that is over before the first step.

@@ -15,7 +15,9 @@
 //! it is not part of a race, so that it reads what memory holds.
 
 use crate::memory::ObjectKind;
-use crate::schedule::{EventRecord, Link, Replay, ReplayError, Schedule, Source, ends, stopped_at_start};
+use crate::schedule::{
+    EventRecord, Link, Replay, ReplayError, Schedule, Source, ends, is_used_after_free, stopped_at_start,
+};
 use crate::{Access, AccessKind, Addr, Done, Fault, Machine, Op, Outcome, Status, Stop, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +45,13 @@ pub fn replay<M: Machine>(mut machine: M, schedule: &Schedule, links: &[Link]) -
         }
         let stop = follower.step(thread, step.choice, link)?;
         first_stop = first_stop.or(stop.map(|stop| (thread, stop)));
+        if is_used_after_free(first_stop.as_ref()) {
+            break;
+        }
     }
-    follower.check_places()?;
+    if follower.events.len() == links.len() {
+        follower.check_places()?;
+    }
     follower.note_missed();
     let Follower { machine, events, .. } = follower;
     let output = machine.output().to_owned();

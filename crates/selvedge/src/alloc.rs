@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 pub use crate::blocks::Tracking;
+use crate::report::BLOCK;
 use crate::request::Request;
 use crate::runtime;
 use selvedge_machine::ViolationKind;
@@ -71,7 +72,7 @@ fn note(block: *mut u8, layout: Layout) {
     let at = Location::caller();
     let Some(thread) = runtime::current().filter(|_| !block.is_null() && !std::thread::panicking()) else { return };
     runtime::shared(|shared| {
-        let number = shared.born("block of memory from `alloc`", at);
+        let number = shared.born(BLOCK, at);
         let addr = shared.allocate(thread, block.addr(), layout.size(), at);
         shared.allocations.insert(block.addr(), (addr, number));
     });

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+mod counted;
 mod kinds;
 mod tracking;
 
@@ -34,6 +35,8 @@ pub(crate) use tracking::{Installed, is_at_work, is_installed, loud, quiet};
 enum Freed {
     /// It is given back when the run is over.
     Kept,
+    /// The same, and objects of the model were seen in it.
+    Holding,
     /// It is none of the model's.
     Other,
     /// It was freed before, in the same run: no address is used twice in a run.
@@ -68,6 +71,10 @@ pub(crate) struct Block {
     pub made: u32,
     /// Whether it was freed.
     pub freed: bool,
+    /// Whether objects of the model were seen in it.
+    pub holds: bool,
+    /// Whether it then began with counts of references, as far as can be seen.
+    pub counted: bool,
 }
 
 /// The blocks of a run.
@@ -95,6 +102,8 @@ pub(crate) struct Blocks {
     pub tries_out: bool,
     /// Whether it has freed something that is none of these blocks.
     pub freed_other: bool,
+    /// Blocks that contain values whose references are counted in the model, and which are dropped, or were.
+    modelled: Vec<usize>,
     /// What threads have allocated that were put back since, and whether they had freed it.
     scrap: Vec<(usize, Layout, bool)>,
 }
@@ -160,7 +169,7 @@ impl Blocks {
         let nth = self.next(thread, kind);
         let id = BlockId { thread, size: layout.size(), align: layout.align(), nth };
         self.last.0[at / 16 % LAST] = self.blocks.len() as u32;
-        self.blocks.push(Block { id, at, made: self.now, freed: false });
+        self.blocks.push(Block { id, at, made: self.now, freed: false, holds: false, counted: false });
         if self.blocks.len() > FEW {
             self.note_in_index();
         }
@@ -203,7 +212,7 @@ impl Blocks {
                 early.insert(self.blocks[n].id);
             }
             self.keep(at, layout);
-            return Freed::Kept;
+            return if self.blocks[n].holds { Freed::Holding } else { Freed::Kept };
         }
         if self.kept.iter().any(|&(kept, _)| kept == at) {
             return Freed::Twice;
@@ -532,6 +541,7 @@ impl Blocks {
             self.index.clear();
         }
         self.counts.iter_mut().for_each(Vec::clear);
+        self.modelled.clear();
         self.now = 0;
         self.leaked += left;
         (self.tries_out, self.freed_other) = (false, false);

@@ -347,6 +347,7 @@ impl Pool {
                 runtime::must_track();
                 body();
                 crate::thread_local::thread_ends();
+                runtime::perform_frees();
             };
             match catch_unwind(AssertUnwindSafe(all)) {
                 Ok(()) => Ended::Well,

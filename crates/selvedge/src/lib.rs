@@ -16,6 +16,7 @@
 //! | `object.rs` | the words that all of these are made of |
 //! | `places.rs` | where objects are, so that they are known in every execution |
 //! | `blocks.rs` and the files below `blocks/`, `virtual_address.rs` | memory that threads allocate, and pointers to it |
+//! | `freed.rs` | objects in blocks that are freed |
 //! | `content.rs`, `once.rs` | what locks protect; what happens once |
 //! | `reachable.rs` | what statics own at the end, which is no leak |
 //! | `threads.rs` | numbers and names of threads |
@@ -42,6 +43,7 @@ mod coroutine;
 #[cfg(test)]
 mod disturbed;
 mod endless;
+mod freed;
 pub mod future;
 pub mod hint;
 #[cfg(test)]

@@ -541,12 +541,6 @@ impl RustMachine {
         runtime::shared(Shared::new_run);
     }
 
-    /// Objects that threads allocate from now on are made at this time.
-    #[inline]
-    fn set_time(&self, now: u32) {
-        runtime::shared_untidily(|shared| shared.blocks.now = now);
-    }
-
     /// A number for all that has happened.
     fn past(&self) -> u64 {
         let mut hasher = Number::default();

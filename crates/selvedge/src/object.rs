@@ -53,6 +53,9 @@ pub(crate) struct Word {
     at: Option<At>,
 }
 
+/// In `size`: the word stands for something that is elsewhere, and where it is itself says nothing.
+const ELSEWHERE: u64 = 1 << 7;
+
 /// How far a word's beginning is before where it remembers.
 pub(crate) const REMEMBERED: usize = std::mem::offset_of!(Word, remembered);
 
@@ -110,7 +113,8 @@ impl Word {
                 number
             }
         });
-        Word { remembered: AtomicU64::new(number), init: 0, size: marked(8, what, 0), what, at: Some(at) }
+        let size = marked(8, what, 0) | ELSEWHERE;
+        Word { remembered: AtomicU64::new(number), init: 0, size, what, at: Some(at) }
     }
 
     /// Where it is.
@@ -133,13 +137,20 @@ impl Word {
     /// How many bytes it has. Even one that was met in this run may have been overwritten since, but for what it remembers.
     #[inline]
     fn size(&self, at: At) -> u8 {
-        if self.size >> 32 == MARK { self.size as u8 } else { Word::is_gone(at) }
+        if self.size >> 32 == MARK { self.bytes() } else { Word::is_gone(at) }
+    }
+
+    /// The same of one that is known to be a word.
+    #[inline]
+    fn bytes(&self) -> u8 {
+        (self.size & !ELSEWHERE) as u8
     }
 
     /// Whether what is here is a word, as far as that can be told: it has its mark, and refers to what lives as long as the program.
     fn is_one(&self) -> bool {
-        let size = self.size as u8;
-        let has_mark = self.size == marked(size, self.what, self.init) && matches!(size, 1 | 2 | 4 | 8);
+        let size = self.bytes();
+        let is_marked = self.size & !ELSEWHERE == marked(size, self.what, self.init);
+        let has_mark = is_marked && matches!(size, 1 | 2 | 4 | 8);
         let made_at = |at: At| may_be_static(std::ptr::from_ref(at).addr());
         has_mark && may_be_static(self.what.as_ptr().addr()) && self.at.is_some_and(made_at)
     }
@@ -164,7 +175,10 @@ impl Word {
         let place = std::ptr::from_ref(self).addr();
         let lives = |shared: &Shared, seen: &Seen| seen.outside || !shared.blocks.has_freed(place);
         // Operations clear the frame that comes next.
-        let known = runtime::shared_untidily(|shared| shared.recognise(remembered).filter(|seen| lives(shared, seen)));
+        let noted = if self.size & ELSEWHERE == 0 { place } else { 0 };
+        let known = runtime::shared_untidily(|shared| {
+            shared.recognise_at(remembered, noted).filter(|seen| lives(shared, seen))
+        });
         match known {
             Some(seen) => seen,
             None => self.meet(init, Location::caller()),
@@ -177,9 +191,12 @@ impl Word {
     fn meet(&self, init: impl FnOnce() -> u64, caller: At) -> Seen {
         let remembered = self.remembered.load(Ordering::Relaxed);
         let place = std::ptr::from_ref(self).addr();
-        let mut gone = false;
+        let (mut gone, mut starts_again) = (false, false);
         let (seen, freed) = runtime::shared(|shared| match shared.recognise(remembered) {
-            Some(seen) => (seen, !seen.outside && is_freed(shared, place)),
+            Some(seen) => {
+                starts_again = self.size & ELSEWHERE == 0 && shared.is_seen_at(remembered, place);
+                (seen, !seen.outside && is_freed(shared, place))
+            }
             None => {
                 let freed = is_freed(shared, place);
                 gone = !freed && !self.is_one();
@@ -190,8 +207,8 @@ impl Word {
                 // What is in memory that was freed need not be what was written there: nothing of it is believed.
                 let number = match self.at.filter(|_| !freed && !gone) {
                     Some(at) => {
-                        let init = if self.size as u8 == 8 { shared.virtual_of(init()) } else { init() };
-                        shared.meet(place, self.size as u8, init, self.what, at)
+                        let init = if self.bytes() == 8 { shared.virtual_of(init()) } else { init() };
+                        shared.meet(place, self.bytes(), init, self.what, at)
                     }
                     None => shared.meet(place, 8, 0, UNKNOWN, caller),
                 };
@@ -201,6 +218,9 @@ impl Word {
         });
         if gone {
             Word::is_gone(caller);
+        }
+        if starts_again && !std::thread::panicking() {
+            runtime::start_again();
         }
         if freed && !std::thread::panicking() {
             let made = runtime::shared(|shared| shared.origins.get(&seen.addr).copied());
@@ -260,7 +280,8 @@ impl Word {
 
     /// The same word once more.
     pub fn copy(&self) -> Word {
-        Word { remembered: AtomicU64::new(self.remembered.load(Ordering::Relaxed)), ..*self }
+        let remembered = AtomicU64::new(self.remembered.load(Ordering::Relaxed));
+        Word { remembered, size: self.size | ELSEWHERE, ..*self }
     }
 
     /// Accesses it.

@@ -371,6 +371,11 @@ impl Places {
         Some(Met { addr: base, size: 8, init: 0, owner, outside: false })
     }
 
+    /// Whether a block is one object, with all that is in it.
+    pub fn is_whole(&self, block: usize) -> bool {
+        self.whole.contains_key(&block)
+    }
+
     /// Tells the engine's memory of an object.
     pub fn tell(&self, memory: &mut Memory, met: &Met, thread: ThreadId) {
         let stored = |memory: &mut Memory, thread| {

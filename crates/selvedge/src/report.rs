@@ -17,6 +17,9 @@ pub(crate) fn object(addr: Addr) -> String {
     text
 }
 
+/// What blocks from `alloc::alloc` are called.
+pub(crate) const BLOCK: &str = "block of memory from `alloc`";
+
 /// Most operations need no more characters.
 const ROOM_FOR_OPERATION: usize = 120;
 
@@ -81,9 +84,14 @@ pub(crate) fn add_operation(text: &mut String, op: &Op) {
         Op::Choose { alternatives } => {
             text.add("chooses one of ").number((*alternatives).into());
         }
-        Op::Free { addr, .. } => add_on(text, "frees ", *addr),
+        Op::Free { addr, .. } => add_on(text, if is_block(*addr) { "frees " } else { "frees the memory of " }, *addr),
         Op::AtomicBegin | Op::AtomicEnd => text.push_str("an atomic section"),
     }
+}
+
+/// Whether an address is that of a block of memory, and not of something in one.
+fn is_block(addr: Addr) -> bool {
+    runtime::shared(|shared| shared.origins.get(&addr).is_some_and(|(what, _)| *what == BLOCK))
 }
 
 /// A thread in words.

@@ -213,6 +213,13 @@ impl Request {
         self.byte(0) == usize::from(SPAWN)
     }
 
+    /// The object that is used, if one is. (A block that is freed is not.)
+    #[inline]
+    pub fn uses(&self) -> Option<Addr> {
+        let uses = matches!(self.what as u8, LOAD | STORE | RMW | CAS | COND_WAIT..=COND_BROADCAST);
+        uses.then_some(Addr(self.addr))
+    }
+
     /// Whether it is a speculative load.
     #[inline]
     pub fn speculates(&self) -> bool {

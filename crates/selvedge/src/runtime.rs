@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::blocks;
+use crate::freed;
 use crate::overflow;
 use crate::request::Request;
 use crate::retry::Standing;
@@ -17,6 +18,7 @@ use corosensei::Yielder;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Addr, Op, Outcome, SourceSpan, Stop, ThreadId, ViolationKind, main_thread};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::panic::Location;
 
 mod panicking;
@@ -109,6 +111,8 @@ thread_local! {
     static TOLD: Cell<Outcome> = const { Cell::new(0) };
     /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
     static COUNTS: Cell<bool> = const { Cell::new(false) };
+    /// Whether blocks may have been freed of which the engine has to be told (`freed.rs`).
+    static DUE: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -308,6 +312,15 @@ pub(crate) fn perform(request: Request, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(request, at);
     }
+    if DUE.get() {
+        perform_frees();
+    }
+    perform_now(request, at)
+}
+
+/// The same, whatever else is to be done before.
+#[inline(always)]
+fn perform_now(request: Request, at: At) -> Outcome {
     if COUNTS.get() {
         count_operation();
     }
@@ -325,6 +338,56 @@ pub(crate) fn perform(request: Request, at: At) -> Outcome {
         return perform_unusually(request, at);
     }
     suspend_pending(request, at)
+}
+
+/// Tells the engine of blocks that the running thread has freed since its last operation.
+#[cold]
+#[inline(never)]
+pub(crate) fn perform_frees() {
+    if !DUE.get() || std::thread::panicking() {
+        return;
+    }
+    while let Some((addr, size)) = next_free() {
+        perform_free(Request::free(addr, size));
+    }
+    if UNUSUAL.get() {
+        scrub();
+    }
+}
+
+/// The next object of which it has to be told.
+#[inline(never)]
+fn next_free() -> Option<(Addr, u64)> {
+    let thread = ThreadId::new(THREAD.get());
+    let (next, is_last) = shared_untidily(|shared| shared.next_free(thread));
+    DUE.set(!is_last);
+    next
+}
+
+#[inline(never)]
+fn perform_free(request: Request) {
+    perform_now(request, freed::place());
+}
+
+/// The running thread has freed a block in which there were objects.
+#[cold]
+#[inline(never)]
+pub(crate) fn frees(block: usize) {
+    let thread = ThreadId::new(THREAD.get());
+    if !std::thread::panicking() && !alone() && shared(|shared| shared.frees(block, thread)) {
+        DUE.set(true);
+    }
+}
+
+/// The running thread has moved what is in a block to another one.
+#[inline]
+pub(crate) fn move_objects(from: Range<usize>, to: usize) {
+    shared(|shared| shared.move_objects(from, to));
+}
+
+/// A thread was put back: whether the engine has to be told of blocks that were freed.
+pub(crate) fn owes_frees(owes: bool) {
+    DUE.set(owes);
 }
 
 /// From now on in this run, pointers are told of operations.
@@ -486,6 +549,7 @@ pub(crate) fn forget_deferred() {
     UPDATING.set(false);
     FAILS.set(false);
     COUNTS.set(false);
+    DUE.set(false);
     ASIDE.set(0);
     blocks::loud();
     PANIC.with_borrow_mut(Vec::clear);
@@ -545,6 +609,7 @@ fn yields_at(at: At) {
     if std::thread::panicking() {
         count_aside();
     } else {
+        perform_frees();
         has_room(at);
         scrub();
         suspend_yielding(at);

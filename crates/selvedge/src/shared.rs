@@ -4,12 +4,14 @@ use crate::blocks::{Installed, word_of};
 use crate::borrow::Borrows;
 use crate::content::Copies;
 use crate::endless::Endless;
+use crate::freed::Frees;
 use crate::left_out::LeftOut;
 use crate::machine::Left;
 use crate::machine::awaits::Awaits;
 use crate::number::Number;
 use crate::object::{REMEMBERED, Word};
 use crate::places::{Met, Place, Places};
+use crate::report::BLOCK;
 use crate::restored::Counts;
 use crate::retry::{Open, Retries, Spot, Standing};
 use crate::rounds::Unmarked;
@@ -31,6 +33,7 @@ mod repeated;
 mod saved;
 mod tried;
 
+pub(crate) use crate::freed::Life;
 pub(crate) use repeated::Repeat;
 pub(crate) use saved::SavedShared;
 
@@ -157,6 +160,8 @@ pub(crate) struct Shared {
     pub counts: Counts,
     /// Memory from `alloc::alloc` by its address: the object that stands for it, and its number in `live`.
     pub allocations: FxHashMap<usize, (Addr, u64)>,
+    /// Who accesses objects that lie in blocks, and which blocks they have left.
+    pub frees: Frees,
     /// Where objects were made, and what they are.
     pub origins: FxHashMap<Addr, (&'static str, At)>,
     /// Words that say whether a thread may go on that has parked.
@@ -225,6 +230,10 @@ pub(crate) struct Numbered {
     pub init: u64,
     /// What it remembers itself.
     remembered: u64,
+    /// Where it was when it was last seen; 0 if that is not known.
+    pub place: usize,
+    pub size: u8,
+    pub life: Life,
 }
 
 /// In another run, an object remembers something else.
@@ -277,6 +286,7 @@ impl Shared {
             copies: Copies::default(),
             counts: Counts::default(),
             allocations: FxHashMap::default(),
+            frees: Frees::default(),
             origins: FxHashMap::default(),
             parks: FxHashMap::default(),
             numbers: Vec::new(),
@@ -316,6 +326,7 @@ impl Shared {
         self.threads.new_model();
         self.places.new_model();
         self.virtuals.new_model();
+        self.frees.new_model();
         self.origins.clear();
         self.parks.clear();
         self.top = top;
@@ -357,6 +368,7 @@ impl Shared {
         self.met.clear();
         self.raw_arcs.clear();
         self.allocations.clear();
+        self.frees.new_run();
         self.unjoined = 0;
         self.live.clear();
         self.next_live = 1;
@@ -381,7 +393,8 @@ impl Shared {
         assert!(number < 1 << NUMBER_BITS, "there are too many objects in one execution");
         let seen = Seen { addr: met.addr, outside: met.outside };
         let remembered = if met.outside { self.mark } else { self.run } << NUMBER_BITS | number;
-        self.numbers.push(Numbered { seen, init: met.init, remembered });
+        let (place, size, life) = (0, met.size, Life::default());
+        self.numbers.push(Numbered { seen, init: met.init, remembered, place, size, life });
         self.met.push(met);
         self.origins.insert(met.addr, (what, at));
         remembered
@@ -392,6 +405,20 @@ impl Shared {
     pub fn recognise(&self, remembered: u64) -> Option<Seen> {
         let number = remembered & ((1 << NUMBER_BITS) - 1);
         self.numbers.get(number as usize).filter(|known| known.remembered == remembered).map(|known| known.seen)
+    }
+
+    /// The same if it was last seen at this place; 0 stands for any.
+    #[inline]
+    pub fn recognise_at(&self, remembered: u64, place: usize) -> Option<Seen> {
+        let number = remembered & ((1 << NUMBER_BITS) - 1);
+        let is_it = |known: &&Numbered| known.remembered == remembered && (known.place == place || place == 0);
+        self.numbers.get(number as usize).filter(is_it).map(|known| known.seen)
+    }
+
+    /// What is known of the object that remembers this, if it was met in this run.
+    pub fn numbered(&mut self, remembered: u64) -> Option<&mut Numbered> {
+        let number = remembered & ((1 << NUMBER_BITS) - 1);
+        self.numbers.get_mut(number as usize).filter(|known| known.remembered == remembered)
     }
 
     /// Whether nothing has become of a word in a block but that an object was met there, for the first time. It notes that, which
@@ -413,7 +440,9 @@ impl Shared {
     /// Meets the object that lies at an address.
     pub fn meet(&mut self, place: usize, size: u8, init: u64, what: &'static str, at: At) -> u64 {
         let met = self.places.meet(place, size, init, &self.blocks);
-        self.remembered(met, what, at)
+        let remembered = self.remembered(met, what, at);
+        self.is_seen_at(remembered, place);
+        remembered
     }
 
     /// What was met at an address outside of the model in this run, if it has forgotten that: a model that another thread
@@ -448,7 +477,7 @@ impl Shared {
 
     /// A thread has allocated a block that is one object.
     pub fn allocate(&mut self, thread: ThreadId, block: usize, size: usize, at: At) -> Addr {
-        let what = "block of memory from `alloc`";
+        let what = BLOCK;
         match self.places.allocate(block, &self.blocks) {
             Some(met) => {
                 self.remembered(met, what, at);
@@ -584,6 +613,7 @@ impl Shared {
     /// An exploration starts: it makes use of what was found in those before.
     pub fn start(&mut self) {
         self.waits = self.found;
+        self.frees.start();
         self.retries.start();
         if self.waits.allocate {
             // What other runs have left on the stacks of others could be taken for pointers (`machine/churn.rs`).

@@ -150,10 +150,11 @@ fn counted_by_hand<T: 'static>(make: fn() -> T, share: fn(&T), end: fn(T)) {
     let place = Box::into_raw(Box::new(Counted { count: AtomicUsize::new(2), value: make() })).expose_provenance();
     let leave = move || {
         let counted = std::ptr::with_exposed_provenance_mut::<Counted<T>>(place);
-        // SAFETY: it is freed by the last one. What that has not been told of is what is looked for.
+        // SAFETY: it is taken by the last one. What that has not been told of is what is looked for. (It is not freed: that the
+        // other thread may still use the count is another failure.)
         unsafe {
             if (*counted).count.fetch_sub(1, Relaxed) == 1 {
-                end(Box::from_raw(counted).value);
+                end((&raw const (*counted).value).read());
             }
         }
     };

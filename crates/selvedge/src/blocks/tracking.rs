@@ -62,6 +62,10 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
         }
         match with(|blocks| blocks.free(block.addr(), layout)) {
             Some(Freed::Kept) => runtime::tidy(),
+            Some(Freed::Holding) => {
+                runtime::frees(block.addr());
+                runtime::tidy();
+            }
             Some(Freed::Other) => {
                 // SAFETY: the caller keeps the contract.
                 quiet(|| unsafe { self.0.dealloc(block, layout) });
@@ -85,6 +89,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracking<A> {
             let new = self.alloc(layout_of_new);
             if !new.is_null() {
                 std::ptr::copy_nonoverlapping(block, new, layout.size().min(size));
+                runtime::move_objects(block.addr()..block.addr() + layout.size(), new.addr());
                 self.dealloc(block, layout);
             }
             new

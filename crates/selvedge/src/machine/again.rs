@@ -82,6 +82,7 @@ impl RustMachine {
             let step = script.steps[..script.end].get(script.next)?;
             script.next += 1;
             shared.blocks.now = step.now;
+            shared.frees.uses(step.thread, &step.request);
             let slot = self.slots.get(step.thread.index()).and_then(Option::as_ref);
             let pending = slot.and_then(|slot| slot.strand.pending());
             Some(Turn {

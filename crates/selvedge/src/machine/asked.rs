@@ -5,6 +5,7 @@ use super::past::written;
 use super::retries::is_kept_back;
 use super::snapshot::MOST_BY;
 use super::{ABSENT, RustMachine, Saved, State, TRIED, leak};
+use crate::freed;
 use crate::nondet::{self, IN_TIME};
 use crate::request::Request;
 use crate::rounds::looks_for_loops;
@@ -65,7 +66,10 @@ impl Machine for RustMachine {
         if self.stale || begins || looks || ahead.is_some() {
             self.comes_to_step(thread, outcome, ahead.as_ref(), begins)?;
         }
-        self.note_step(thread, outcome, now);
+        if let Some(freed) = self.note_step(thread, outcome, now) {
+            self.states[thread.index()].status = Status::Stopped;
+            return Err(self.is_used_after_free(thread, freed));
+        }
         let mut own = match ahead {
             Some(ahead) => self.arrive(thread, ahead.came),
             None => self.advance(thread, outcome),
@@ -178,9 +182,7 @@ impl Machine for RustMachine {
     fn fault(&self, thread: ThreadId, access: &Access, fault: Fault) -> Stop {
         let place = self.site(thread).span;
         if let Fault::Dead(_) = fault {
-            let object = crate::report::object(access.addr);
-            let message = format!("{object} is used after the memory that it is in was freed");
-            return violation(ViolationKind::UseAfterFree, message, place);
+            return self.is_used_after_free(thread, access.addr);
         }
         violation(ViolationKind::InvalidPointer, format!("an access that is not possible: {fault:?}"), place)
     }
@@ -272,7 +274,7 @@ impl Machine for RustMachine {
 
     fn site(&self, thread: ThreadId) -> Site {
         let state = self.state(thread);
-        let span = state.at.map(runtime::span).unwrap_or_default();
+        let span = self.stands_in_source(thread).map(runtime::span).unwrap_or_default();
         let (object, plain) = match state.op {
             _ if state.spins.is_some() => (String::new(), false),
             Op::Access(access) => (crate::report::object(access.addr), access.order == Order::Plain),
@@ -291,7 +293,7 @@ impl Machine for RustMachine {
 
     /// The table of steps says itself what operations touch (`table.rs`).
     fn site_of_step(&self, thread: ThreadId) -> Site {
-        Site { span: self.state(thread).at.map(runtime::span).unwrap_or_default(), ..Site::default() }
+        Site { span: self.stands_in_source(thread).map(runtime::span).unwrap_or_default(), ..Site::default() }
     }
 
     fn place_number(&self, thread: ThreadId) -> Option<u64> {
@@ -434,15 +436,39 @@ impl RustMachine {
         Ok(())
     }
 
-    /// Notes a step that a thread is about to make.
+    /// What is said of an access to what is in memory that was freed.
+    fn is_used_after_free(&self, thread: ThreadId, addr: Addr) -> Stop {
+        let message = format!("{} is used after the memory that it is in was freed", crate::report::object(addr));
+        violation(ViolationKind::UseAfterFree, message, self.site(thread).span)
+    }
+
+    /// Where a thread stands, in the source. A block is freed at no operation's place: it is done after the last one that the
+    /// thread has performed, or after it was created.
+    fn stands_in_source(&self, thread: ThreadId) -> Option<At> {
+        let at = self.state(thread).at?;
+        if !freed::is_place(at) {
+            return Some(at);
+        }
+        let steps = &self.steps[..self.made];
+        let own = |step: &&Step| step.thread == thread && step.at.is_some_and(|at| !freed::is_place(at));
+        let spawns = |step: &&Step| matches!(step.op, Op::Spawn { child } if child == thread);
+        steps.iter().rev().find(own).or_else(|| steps.iter().rev().find(spawns))?.at
+    }
+
+    /// Notes a step that a thread is about to make. If it is an access to an object that lay in a block which was freed: that
+    /// object.
     #[inline]
-    fn note_step(&mut self, thread: ThreadId, outcome: Outcome, now: u32) {
+    fn note_step(&mut self, thread: ThreadId, outcome: Outcome, now: u32) -> Option<Addr> {
         self.save(thread);
         self.steps.truncate(self.made);
         let State { op, request, at, .. } = &self.states[thread.index()];
-        self.steps.push(Step { thread, op: *op, request: *request, outcome, now, at: *at, stays: false });
+        let request = *request;
+        self.steps.push(Step { thread, op: *op, request, outcome, now, at: *at, stays: false });
         self.made += 1;
-        self.set_time(now);
+        runtime::shared_untidily(|shared| {
+            shared.blocks.now = now;
+            shared.frees.uses(thread, &request)
+        })
     }
 
     /// A thread has made the last step, an operation at this place, and stands at its next one: what that tells of loops.

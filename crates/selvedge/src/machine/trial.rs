@@ -92,7 +92,7 @@ impl Place {
                 AccessKind::Load => access.order == Order::Plain && is_of_cell(access.addr),
                 _ => false,
             },
-            Some((Op::Fence { .. }, _)) => true,
+            Some((Op::Fence { .. } | Op::Free { .. }, _)) => true,
             _ => false,
         }
     }

@@ -23,7 +23,8 @@ impl Shared {
     /// A thread comes to an operation of a run that is being repeated: the outcome, if it goes on by itself.
     #[inline]
     pub fn repeat(&mut self, thread: ThreadId, request: &Request, at: At) -> Option<Outcome> {
-        let &Step { now, outcome, .. } = self.script.take(thread, request, at)?;
+        let &Step { now, outcome, request, .. } = self.script.take(thread, request, at)?;
+        self.frees.uses(thread, &request);
         self.repeats_step(now);
         Some(outcome)
     }
@@ -45,8 +46,9 @@ impl Shared {
         }
         let before = self.per_thread.get(thread.index()).and_then(|own| own.open);
         if before.is_none()
-            && let Some(&Step { op, outcome, now, .. }) = self.script.take_marked(thread, request, at)
+            && let Some(&Step { op, outcome, now, request, .. }) = self.script.take_marked(thread, request, at)
         {
+            self.frees.uses(thread, &request);
             // No attempt has to be confirmed: the marks are those that it got before.
             self.repeats_step(now);
             if matches!(op, Op::Access(Access { speculative: Some(_), .. })) {

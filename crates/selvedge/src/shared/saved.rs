@@ -7,6 +7,7 @@ use crate::content::Copies;
 use crate::number::Number;
 use crate::places::Was;
 use crate::retry::Open;
+use crate::runtime;
 use selvedge_ir::EntityRef;
 use selvedge_machine::ThreadId;
 use std::hash::{Hash, Hasher};
@@ -59,6 +60,7 @@ impl Shared {
         self.places.put_back(saved.trail, &saved.met);
         Copies::put_back(&saved.copies);
         self.blocks.put_back(&saved.blocks);
+        runtime::owes_frees(self.owes_frees());
         self.virtuals.put_back(&saved.addresses);
         true
     }
@@ -71,8 +73,9 @@ impl Shared {
         if self.numbers[same..].iter().any(|known| known.seen.outside) {
             self.mark = RUNS.fetch_add(1, Ordering::Relaxed);
         }
-        self.numbers.truncate(same);
-        self.numbers.extend_from_slice(&saved[same..]);
+        // All of them: where they were seen, and whether they live, is put back too.
+        self.numbers.clear();
+        self.numbers.extend_from_slice(saved);
     }
 
     /// A number for all that a thread may change before its next operation and that is not put back.

@@ -165,6 +165,14 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
+    /// The value is about to be dropped: if its references are counted in the model, what the others did comes before that.
+    fn counts_in_model(&self, value: &std::sync::Arc<T>) {
+        if self.count.is_some() && self.is_of_this_run() {
+            let place = std::sync::Arc::as_ptr(value).cast::<u8>().addr();
+            runtime::shared(|shared| shared.blocks.counts_in_model(place));
+        }
+    }
+
     /// If the references are not counted, everything starts again, and they are.
     #[track_caller]
     pub(super) fn must_be_counted(&self) {
@@ -417,6 +425,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         let value = self.value.take().expect(WHOLE);
         if std::sync::Arc::strong_count(&value) == 1 {
             self.dies();
+            self.counts_in_model(&value);
         }
         drop(value);
     }
