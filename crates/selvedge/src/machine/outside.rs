@@ -294,10 +294,12 @@ impl Known {
         let start = std::ptr::from_ref(shared).addr();
         let blocks = std::ptr::from_ref::<Blocks>(&shared.blocks).addr();
         let variables = runtime::variables();
+        let stacks = shared.places.stack_bounds();
         Known {
             memory: (content::end_of_program()..1 << 47).into(),
-            stack: own.stack.into(),
-            stacks: shared.places.stack_bounds().into(),
+            // With their ends: whoever looks up where something lies may leave these there, as compilers like.
+            stack: (own.stack.start..own.stack.end + 1).into(),
+            stacks: (stacks.start..stacks.end + 1).into(),
             // With the counts before it. It may be empty, and is pointed to all the same.
             closure: (closure - BEFORE..closure + captured.max(1)).into(),
             blocks: shared.blocks.bounds().into(),
