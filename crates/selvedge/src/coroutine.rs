@@ -316,6 +316,12 @@ impl Drop for Pool {
 }
 
 impl Pool {
+    /// From the lowest to the highest address of stacks that nobody uses at present.
+    pub fn unused(&self) -> Range<usize> {
+        let start = self.stacks.iter().map(|stack| stack.limit().get()).min();
+        start.unwrap_or(0)..self.stacks.iter().map(|stack| stack.base().get()).max().unwrap_or(0)
+    }
+
     /// The stacks that models before this one have left.
     pub fn new() -> Pool {
         overflow::install();

@@ -266,6 +266,8 @@ pub(super) struct Own<'a> {
     /// The stack of the thread, and that of the engine.
     pub stack: Range<usize>,
     pub engine: Range<usize>,
+    /// Stacks that nobody uses.
+    pub unused: Range<usize>,
     /// Where the machine has its coroutines, and notes which of them runs.
     pub coroutines: Range<usize>,
     pub beat: Range<usize>,
@@ -284,7 +286,7 @@ struct Known {
     /// Where copies of what is in statics may be: they are put back, too.
     copies: Span,
     /// What the library works with.
-    rest: [Span; 6],
+    rest: [Span; 7],
 }
 
 impl Known {
@@ -306,6 +308,7 @@ impl Known {
             copies: shared.places.copy_bounds().into(),
             rest: [
                 (own.engine.start..own.engine.end + CALLERS).into(),
+                (own.unused.start..own.unused.end + 1).into(),
                 own.coroutines.into(),
                 own.beat.into(),
                 (start..start + size_of::<Shared>()).into(),
