@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn what_the_library_works_with_is_not_looked_at() {
         let (closure, shared): (Body, _) = (Arc::new(|| ()), Shared::new());
-        let own = || Own { closure: &closure, stack: 0..0, engine: 0..0, coroutines: 0..0, beat: 0..0 };
+        let own = || Own { closure: &closure, stack: 0..0, engine: 0..0, unused: 0..0, coroutines: 0..0, beat: 0..0 };
         let blocks = std::ptr::from_ref::<Blocks>(&shared.blocks).addr() as u64;
         let mut outside = Outside::default();
         outside.keep(&shared, [&[blocks, blocks + 64][..]].into_iter(), own());
