@@ -310,9 +310,10 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if waiting.is_empty() {
             return Ok(Go::On);
         }
-        self.catch_up()?;
         let mut choices = false;
         for r in waiting {
+            // One step at a time: a thread that stops, because it fails, say, is noticed when it has made its newest step.
+            self.catch_up()?;
             let request = self.request_of(r);
             self.frame().graph.reread(r, write);
             let flags = self.value_has_changed(r, &request);
