@@ -84,8 +84,10 @@ pub(crate) struct Frees {
     users: FxHashMap<Addr, By>,
     /// The same of those after that. (It is looked at only if blocks are freed in which there are objects.)
     lately: Vec<(ThreadId, Addr)>,
-    /// What is in blocks that were freed without the engine being told.
-    gone: FxHashSet<Addr>,
+    /// What is in blocks that were freed without the engine being told, and by whom. Who frees something comes to it again later
+    /// only if it is used after that (`object.rs` notices); but a thread may be ahead of what it was told, and have freed already what it
+    /// has used in the step that is performed now.
+    gone: FxHashMap<Addr, ThreadId>,
     /// In which places of blocks there were objects of which the engine was told, in this exploration.
     told: FxHashSet<(Kind, usize)>,
     /// Places of blocks that objects have moved out of, in all explorations of the model.
@@ -120,7 +122,7 @@ impl Frees {
     pub fn uses(&mut self, thread: ThreadId, request: &Request) -> Option<Addr> {
         let addr = request.uses()?;
         self.lately.push((thread, addr));
-        (!self.gone.is_empty() && self.gone.contains(&addr)).then_some(addr)
+        (!self.gone.is_empty() && self.gone.get(&addr).is_some_and(|&by| by != thread)).then_some(addr)
     }
 
     /// Looks at what threads have done lately.
@@ -205,7 +207,7 @@ impl Shared {
                     self.frees.told.insert((kind, offset));
                 }
             } else if !self.blocks.tries_out {
-                self.frees.gone.insert(addr);
+                self.frees.gone.insert(addr, thread);
             }
         }
         is_due

@@ -572,6 +572,51 @@ fn who_waits_for_what_was_freed_uses_it() {
 }
 
 #[test]
+fn who_frees_may_not_come_back() {
+    for (name, with) in USES {
+        for uses_before in [true, false] {
+            fails(name, move || {
+                let handle = thread::spawn(move || {
+                    let node = Box::into_raw(Box::new(Node::new()));
+                    // SAFETY: the second use is one too many: the model finds that out.
+                    unsafe {
+                        if uses_before {
+                            with(&*node);
+                        }
+                        drop(Box::from_raw(node));
+                        with(&*node);
+                    }
+                });
+                handle.join().unwrap();
+            });
+        }
+    }
+}
+
+#[test]
+fn who_has_waited_for_its_own_may_free_it() {
+    fn wait(flag: &AtomicUsize) {
+        while flag.load(Acquire) == 0 {
+            selvedge::hint::spin_loop();
+        }
+    }
+    // The loop is known from the first one when it looks at the second one, and is out of it at once.
+    passes("a loop that waits", || {
+        let told = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&told);
+        let handle = thread::spawn(move || {
+            wait(&other);
+            let own = Box::new([AtomicUsize::new(1), AtomicUsize::new(2)]);
+            wait(&own[0]);
+            drop(own);
+            other.store(2, Release);
+        });
+        told.store(1, Release);
+        handle.join().unwrap();
+    });
+}
+
+#[test]
 fn the_failure_says_who_frees_and_who_uses() {
     for way in WAYS {
         let stats = explore(way, || {
