@@ -91,7 +91,11 @@ impl<M: Machine> Runner<M> {
         let mut result = Ok(());
         while self.made.len() < graph.executed.len() {
             let e = graph.executed[self.made.len()];
-            result = self.make(graph, e);
+            let newest = self.make(graph, e);
+            // Who failed in a step before the newest was noted then, and is noted once. If it was not, it must not be lost.
+            if !matches!(result, Err(Stop::Violation(_) | Stop::Unsupported(_))) {
+                result = newest;
+            }
         }
         result
     }

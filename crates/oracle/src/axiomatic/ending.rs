@@ -3,7 +3,8 @@
 //! A graph is *stale* if some access that waits reads from a write that is not the latest one: in time it would read from
 //! a later one, so it is no proof that a thread waits forever. A graph is *blocked* if some thread has assumed what does
 //! not hold, or has reached a bound, or waits (in an access, a join, or an attempt that would fail again); but if a violation
-//! stopped some thread, waiting for it does not count unless the graph is stale. All other graphs are *complete*.
+//! stopped some thread, waiting for it does not count unless the graph is stale, or a thread would try again and might find
+//! something else. All other graphs are *complete*.
 //!
 //! Errors of a graph:
 //! - what the threads themselves fail in: assertions, reads of bytes that were never written;
@@ -59,6 +60,9 @@ pub struct Ending {
     pub errors: BTreeSet<(ViolationKind, String)>,
     /// The bounds that were reached.
     pub bounds: BTreeSet<String>,
+    /// Whether an attempt of some thread has failed, and would fail again. Complete graphs can have such threads, too: where another
+    /// one fails in something, that they wait does not count.
+    pub spins: bool,
 }
 
 impl Ending {
@@ -80,7 +84,8 @@ impl Ending {
         }
         let finish = finish(machine, graph, !bounds.is_empty());
         let outcome = Outcome { threads: machine.final_threads(), memory: memory(machine, graph, locations) };
-        Ending { finish, outcome, errors, bounds }
+        let spins = threads(graph).any(|thread| spins(machine, graph, thread));
+        Ending { finish, outcome, errors, bounds, spins }
     }
 }
 
@@ -89,7 +94,8 @@ fn finish(machine: &LitmusMachine, graph: &Graph, bounded: bool) -> Finish {
     let stale = is_stale(graph);
     let cut_off = |thread| machine.status(thread) == Status::AssumeBlocked && !spins(machine, graph, thread);
     let spins = threads(graph).any(|thread| spins(machine, graph, thread));
-    let waits = (has(Status::Ready) || spins) && (stale || !has(Status::Stopped));
+    let again = threads(graph).any(|thread| gives_up(machine, graph, thread));
+    let waits = (has(Status::Ready) || spins) && (stale || again || !has(Status::Stopped));
     if threads(graph).any(cut_off) || waits || bounded { Finish::Blocked { stale } } else { Finish::Complete }
 }
 
@@ -156,11 +162,7 @@ fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
         Status::AssumeBlocked => !spins(thread),
         status => status == Status::Stopped,
     };
-    let gives_up = |thread| {
-        machine.status(thread) == Status::Ready
-            && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
-            && !reads_the_same_again(graph, thread)
-    };
+    let gives_up = |thread| gives_up(machine, graph, thread);
     if machine.exited() || is_stale(graph) || threads(graph).any(|thread| cut_off(thread) || gives_up(thread)) {
         return None;
     }
@@ -172,6 +174,13 @@ fn stuck(machine: &LitmusMachine, graph: &Graph) -> Option<ViolationKind> {
     });
     // `Livelock` comes after `Deadlock` in the order of kinds.
     kinds.max()
+}
+
+/// Whether a thread whose confirmation fails would start an iteration of its loop again, and might find something else.
+fn gives_up(machine: &LitmusMachine, graph: &Graph, thread: ThreadId) -> bool {
+    machine.status(thread) == Status::Ready
+        && matches!(machine.pending(thread), Op::Access(Access { until: Some(until), .. }) if until.retry)
+        && !reads_the_same_again(graph, thread)
 }
 
 /// Whether all that a thread has read since it last changed something is as it was.

@@ -319,21 +319,32 @@ fn agree(
     if kinds != summary.error_kinds() {
         return Err(format!("the engine finds {kinds:?}, the oracle {:?}", summary.error_kinds()));
     }
+    // Each assertion by itself: that another one fails as well must not hide one that is lost.
+    let fail = |kind, message| (kind == ViolationKind::Assertion).then_some(message);
+    let found: BTreeSet<String> =
+        explored.result.violations.iter().filter_map(|v| fail(v.violation.kind, v.violation.message.clone())).collect();
+    let wanted: BTreeSet<String> =
+        summary.errors().into_iter().filter_map(|(kind, message)| fail(kind, message)).collect();
+    if found != wanted {
+        return Err(format!("assertions that fail: the engine finds {found:?}, the oracle {wanted:?}"));
+    }
     let complete: BTreeSet<&GraphKey> = summary.complete().map(|(key, _)| key).collect();
     let blocked: BTreeSet<&GraphKey> = summary.blocked(Blocking::Plain).map(|(key, _)| key).collect();
     let useful: BTreeSet<&GraphKey> = summary.blocked(Blocking::Useful).map(|(key, _)| key).collect();
     // An attempt whose confirmation fails need not be explored.
     let spared = |key: &GraphKey| reductions.speculative && attempts.contains(key);
-    // What else an attempt that fails could have read before is not explored.
+    // What else an attempt that fails could have read before is not explored, whether or not another thread fails, too.
     let none = BTreeSet::new();
     let retries = program.threads.iter().flatten().any(|inst| matches!(inst, Inst::Retry { .. }));
+    let together = reductions.composite && explored.restarts > 0 && retries;
     let must = match reductions {
         Reductions::NONE => &blocked,
-        Reductions { composite: true, .. } if explored.restarts > 0 && retries => &none,
+        _ if together => &none,
         _ => &useful,
     };
     for key in complete.iter().chain(must) {
-        let need_not_be = must.contains(key) && spared(key) || left_out.contains(key);
+        let in_vain = together && summary.graphs.get(*key).is_some_and(|ending| ending.spins);
+        let need_not_be = must.contains(key) && spared(key) || left_out.contains(key) || in_vain;
         if !explored.graphs.contains_key(key) && !need_not_be {
             return Err(format!("a graph is missing: {key:#?}"));
         }

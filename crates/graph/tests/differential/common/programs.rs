@@ -39,6 +39,10 @@ enum Phrase {
     ConfirmSome,
     /// An assumption about what was read last.
     Assume,
+    /// An assertion about what was read last.
+    Assert,
+    /// A load that waits, and an assertion about what it has read.
+    AwaitAssert,
     /// The rest of the thread only if something was read.
     Branch,
     /// Reads some variables until what it has read fits together.
@@ -151,6 +155,27 @@ pub const KINDS: &[Kind] = {
             phrases: &[Attempt, AttemptExchange, Doze, Await, Store, StoreIf, StoreIf, Fence, CasUntil],
             vars: 3,
             own: 20,
+            late: true,
+        },
+        Kind {
+            name: "awaits and assertions",
+            phrases: &[AwaitAssert, AwaitAssert, Await, Await, Store, Store, StoreIf],
+            vars: 1,
+            own: 25,
+            late: false,
+        },
+        Kind {
+            name: "exchanges and assertions",
+            phrases: &[Lock, CasUntil, Confirm, Await, Add, Assert, Assert],
+            vars: 2,
+            own: 25,
+            late: false,
+        },
+        Kind {
+            name: "attempts and assertions",
+            phrases: &[Attempt, AttemptExchange, Await, Assert, Assert, Store, StoreIf],
+            vars: 2,
+            own: 10,
             late: true,
         },
         Kind {
@@ -356,6 +381,12 @@ impl Generator<'_> {
                 out.insert(at, Inst::Skip { count: (out.len() - at) as u8, when });
             }
             Phrase::Assume => out.push(Inst::Assume(self.test())),
+            Phrase::Assert => out.push(Inst::Assert(self.test())),
+            Phrase::AwaitAssert => {
+                let (place, order, until) = (self.place(), self.read_order(), self.condition());
+                out.push(Inst::Load { dst, place, order, speculative: None, until });
+                out.push(Inst::Assert(self.test()));
+            }
             Phrase::Branch => {
                 let (at, when) = (out.len(), Some(self.test()));
                 self.phrase(out);
