@@ -39,7 +39,7 @@ use super::start_again::LastReads;
 use super::ways::{self, PutOff, Way, Ways};
 use super::whole::Wholes;
 use super::{Explorer, Go, Todo};
-use crate::event::{Event, EventId, Kind, LocId, Turn};
+use crate::event::{Event, EventId, INIT, Kind, LocId, Turn};
 use crate::joint::Joint;
 use crate::models::Model;
 use crate::request::{self, Request};
@@ -380,7 +380,8 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
             return Err((true, None));
         }
         let Some(request) = Request::of(thread, machine.pending(thread)) else { return Err((true, None)) };
-        let Some((value, write)) = self.newest_value(thread, &request) else { return Err((true, None)) };
+        // What was never written is looked at all the same: that it is an error is over with the first write to it.
+        let Some((value, write)) = self.newest_value(thread, &request) else { return Err((true, Some(INIT))) };
         // Only at first is the machine where the graph is.
         let flags = match just_begun {
             true => self.flags_after(thread, &request, self.graph().before_next(thread), (write, value)),

@@ -320,7 +320,8 @@ fn agree(
         return Err(format!("the engine finds {kinds:?}, the oracle {:?}", summary.error_kinds()));
     }
     // Each assertion by itself: that another one fails as well must not hide one that is lost.
-    let fail = |kind, message| (kind == ViolationKind::Assertion).then_some(message);
+    let fail =
+        |kind, message| matches!(kind, ViolationKind::Assertion | ViolationKind::UninitialisedRead).then_some(message);
     let found: BTreeSet<String> =
         explored.result.violations.iter().filter_map(|v| fail(v.violation.kind, v.violation.message.clone())).collect();
     let wanted: BTreeSet<String> =
