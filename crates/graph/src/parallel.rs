@@ -295,7 +295,9 @@ pub fn explore_with_team<M: Machine>(
     let started = Instant::now();
     let mut alone = None;
     loop {
-        let left = time_left(options, started);
+        let mut left = time_left(options, started);
+        // Nobody would know which exchanges another worker has tested; nor does the first one, as long as it is alone.
+        left.reductions.tested = false;
         let crew = Crew::new(team, alone);
         let stretches = run_crew(make, &left, &crew, progress);
         if crew.strangers.load(Ordering::Relaxed) {

@@ -99,10 +99,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
     /// Whether exchanges are treated like that at all.
     #[inline]
     fn tests(&self) -> bool {
-        self.options.reductions.tested
-            && self.schedules.is_none()
-            && self.crew.is_none()
-            && self.composites.knows_nothing()
+        self.options.reductions.tested && self.schedules.is_none() && self.composites.knows_nothing()
     }
 
     /// A thread that has tested what it is about to take: it comes first, so that both are of the same moment.
