@@ -1,5 +1,6 @@
 // RUN: check --engine graph --model rc11
-// EXPECT: violation assertion
+// EXPECT: incomplete
+// EXPECT[purity]: violation assertion
 // Two threads wait for the same store, and are let go together. That the first one fails then must not be lost, though the
 // other one goes on.
 #include <assert.h>
