@@ -420,7 +420,11 @@ impl<'a, 's, 'f, M: Machine, Mo: Model> Explorer<'a, 's, 'f, M, Mo> {
     /// Brings the machine to where the graph is, and notes it if a thread stops there.
     fn catch_up(&mut self) -> Result<(), Over> {
         let graph = &self.frames.top.graph;
-        match self.runner.bring(graph) {
+        let newest = self.runner.bring(graph);
+        if self.runner.has_earlier() {
+            self.runner.take_earlier().into_iter().try_for_each(|stop| self.stopped(stop))?;
+        }
+        match newest {
             Ok(()) => Ok(()),
             Err(stop) => self.stopped(stop),
         }

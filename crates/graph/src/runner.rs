@@ -32,13 +32,15 @@ pub struct Runner<M> {
     bounded: Vec<usize>,
     /// The first steps that are known to be those of the present graph.
     agreed: usize,
+    /// Violations of steps that were made before the newest one, when several were made at once. Most have been noted before.
+    earlier: Vec<Stop>,
 }
 
 impl<M: Machine> Runner<M> {
     /// A machine that has been started, and lists that are used again.
     pub(crate) fn new_in(machine: M, made: Vec<Step>, places: Vec<(Addr, u8)>) -> Runner<M> {
         debug_assert!(made.is_empty() && places.is_empty(), "nothing is left in lists that are used again");
-        Runner { machine, places, made, bounded: Vec::new(), agreed: 0 }
+        Runner { machine, places, made, bounded: Vec::new(), agreed: 0, earlier: Vec::new() }
     }
 
     /// The end: the lists, for the next one.
@@ -86,18 +88,29 @@ impl<M: Machine> Runner<M> {
         result
     }
 
+    /// Makes all steps that are left. Of what stops threads in those before the newest, only violations are kept, as these are noted
+    /// once, however often they are told: that a bound was met, and what is not supported, was noted when it was new.
     #[inline(never)]
     fn make_all(&mut self, graph: &Graph) -> Result<(), Stop> {
-        let mut result = Ok(());
+        let mut newest = Ok(());
         while self.made.len() < graph.executed.len() {
-            let e = graph.executed[self.made.len()];
-            let newest = self.make(graph, e);
-            // Who failed in a step before the newest was noted then, and is noted once. If it was not, it must not be lost.
-            if !matches!(result, Err(Stop::Violation(_) | Stop::Unsupported(_))) {
-                result = newest;
+            if let Err(stop @ Stop::Violation(_)) = newest {
+                self.earlier.push(stop);
             }
+            newest = self.make(graph, graph.executed[self.made.len()]);
         }
-        result
+        newest
+    }
+
+    /// Whether there are violations in steps before the newest one.
+    #[inline]
+    pub fn has_earlier(&self) -> bool {
+        !self.earlier.is_empty()
+    }
+
+    /// The violations in steps before the newest one, once.
+    pub fn take_earlier(&mut self) -> Vec<Stop> {
+        std::mem::take(&mut self.earlier)
     }
 
     /// Brings the machine to where a thread is about to do what an event does.

@@ -39,6 +39,7 @@ impl<M: Machine, Mo: Model> Explorer<'_, '_, '_, M, Mo> {
         if self.graph().event(event).is_write() {
             return self.signal_another(event, choice);
         }
+        self.catch_up()?;
         let frame = self.frame();
         frame.graph.set_choice(event, choice);
         frame.graph.executed.push(event);
