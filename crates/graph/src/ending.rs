@@ -5,7 +5,7 @@
 //! fail forever. It is none if the process has ended (threads that still wait then are killed), or if some thread is
 //! blocked by an assumption or stopped at a violation or bound: then the execution was cut off.
 
-use crate::event::{EventId, Kind};
+use crate::event::{EventId, Kind, LocId};
 use crate::graph::Graph;
 use crate::linear;
 use crate::request::Role;
@@ -15,6 +15,7 @@ use selvedge_machine::schedule::Schedule;
 use selvedge_machine::session::{Ending, Over, Session};
 use selvedge_machine::stuck::stuck;
 use selvedge_machine::{Access, Machine, Op, Status, Stop, ThreadId};
+use smallvec::SmallVec;
 
 /// Classifies a full graph, and reports a deadlock or a leak.
 pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut Session<'_>) -> Result<Ending, Over> {
@@ -107,37 +108,60 @@ fn gives_up<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
 /// Whether all that a thread has read in an iteration of a loop in which nothing changes is as it was: then the iteration,
 /// begun again, comes to the same end. If the machine does not know where the iteration began: behind the last change.
 pub(crate) fn reads_the_same_again<M: Machine>(machine: &M, graph: &Graph, thread: ThreadId) -> bool {
-    let began = match machine.iteration(thread) {
-        Some(0) => return true,
-        steps => steps.and_then(|steps| first_of_newest(graph, thread, steps)),
-    };
-    // The read of a read-modify-write that changes something.
-    let mut changes = None;
+    match machine.iteration(thread) {
+        Some(0) => true,
+        steps => match steps.and_then(|steps| first_of_newest(graph, thread, steps)) {
+            Some(began) => finds_the_same_again(graph, thread, began),
+            None => finds_the_same_since_the_last_change(graph, thread),
+        },
+    }
+}
+
+fn finds_the_same_since_the_last_change(graph: &Graph, thread: ThreadId) -> bool {
     for &e in graph.thread(thread).iter().rev() {
         let event = graph.event(e);
         match event.kind {
-            Kind::Read if changes == Some(e) => {}
-            Kind::Read => {
-                let newest = graph.location(event.loc).write_at(graph.newest(event.loc));
-                if graph.written(event.loc, newest) != event.value {
-                    return false;
-                }
-            }
+            Kind::Read if newest_value(graph, event.loc) != event.value => return false,
+            Kind::Read => {}
             // A read-modify-write that leaves what it found changes nothing.
             Kind::Write if event.is_rmw_write() && graph.event(event.pred).value == event.value => {}
-            // What an iteration changes it leaves as it was, and the machine knows that nobody has changed it since.
-            Kind::Write if began.is_some() => changes = event.exclusive.then_some(event.pred),
             // A turn is nothing that the program does.
             Kind::Fence | Kind::Turn => {}
-            // What is chosen in an iteration that is known makes no difference.
-            Kind::Choose if began.is_some() => {}
             _ => return true,
-        }
-        if began == Some(e) {
-            return true;
         }
     }
     true
+}
+
+/// The same for an iteration of which it is known where it began. It may write, too, if it leaves things as they were, or
+/// writes the same each time: what it finds next where it has written is what it has left there itself.
+fn finds_the_same_again(graph: &Graph, thread: ThreadId, began: EventId) -> bool {
+    let mut own: SmallVec<[(LocId, u64); 8]> = SmallVec::new();
+    for &e in &graph.thread(thread)[graph.event(began).index as usize - 1..] {
+        let event = graph.event(e);
+        let known = own.iter().position(|&(loc, _)| event.is_access() && loc == event.loc);
+        match event.kind {
+            // What a store overwrites it does not find, be there a read in the graph or not.
+            Kind::Read if event.phantom => {}
+            Kind::Read => {
+                let found = known.map_or_else(|| newest_value(graph, event.loc), |at| own[at].1);
+                if found != event.value {
+                    return false;
+                }
+            }
+            Kind::Write => match known {
+                Some(at) => own[at].1 = event.value,
+                None => own.push((event.loc, event.value)),
+            },
+            // What is chosen makes no difference.
+            _ => {}
+        }
+    }
+    true
+}
+
+fn newest_value(graph: &Graph, loc: LocId) -> u64 {
+    graph.written(loc, graph.location(loc).write_at(graph.newest(loc)))
 }
 
 /// The first event of the iteration that a thread has made in vain, if that is known.

@@ -332,3 +332,56 @@ fn what_others_add_is_taken_away_until_it_is_enough() {
     assert_eq!((stats.failure, stats.not_covered), (None, vec![]));
     assert_eq!(noted, BTreeSet::from([1]));
 }
+
+/// A loop that writes the same each time is cut off, whatever it finds. If it would find what it has written itself then, it might
+/// get on: that is no livelock.
+#[test]
+fn who_finds_next_what_it_has_written_does_not_spin_forever() {
+    let duel = || {
+        let word = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&word);
+        let handle = thread::spawn(move || {
+            while other.swap(1, AcqRel) != 1 {
+                hint::spin_loop();
+            }
+        });
+        while word.swap(2, AcqRel) != 2 {
+            hint::spin_loop();
+        }
+        handle.join().unwrap();
+    };
+    let resets = || {
+        let word = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&word);
+        let handle = thread::spawn(move || (0..8).for_each(|_| other.store(0, Release)));
+        while word.fetch_or(1, AcqRel) == 0 {
+            hint::spin_loop();
+        }
+        handle.join().unwrap();
+    };
+    for way in WAYS {
+        for stats in [explore(way, duel), explore(way, resets)] {
+            assert_eq!(stats.failure, None, "{way:?}");
+            assert!(stats.complete > 0 && stats.blocked > 0, "{way:?}: {stats:?}");
+            assert!(stats.not_covered.iter().any(|what| what.contains(REPEATS)), "{way:?}: {:?}", stats.not_covered);
+        }
+    }
+}
+
+/// If it finds that again and again, it is one.
+#[test]
+fn who_finds_what_it_has_written_again_and_again_spins_forever() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let word = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&word);
+            let handle = thread::spawn(move || other.store(3, Release));
+            while word.swap(2, AcqRel) != 4 {
+                hint::spin_loop();
+            }
+            handle.join().unwrap();
+        });
+        let failure = stats.failure.expect("nobody writes 4");
+        assert!(failure.starts_with("livelock: main spins forever"), "{way:?}: {failure}");
+    }
+}

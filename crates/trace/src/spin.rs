@@ -52,9 +52,36 @@ pub fn would_try_again<M: Machine>(sc: &Sc<M>, thread: ThreadId) -> bool {
     }
 }
 
-/// Whether all that a thread has read since it last changed something is as it was.
+/// Whether all that a thread has read since it last changed something is as it was; or in its iteration, if that is known: what
+/// it finds there where it has written is what it has left there itself.
 pub fn reads_the_same_again<M: Machine>(sc: &Sc<M>, thread: ThreadId, history: &impl History) -> bool {
-    reads(sc, history, thread).all(|(access, value)| is_current(sc, thread, access, value))
+    let Some(steps) = sc.machine.iteration(thread) else {
+        return reads(sc, history, thread).all(|(access, value)| is_current(sc, thread, access, value));
+    };
+    let steps: Vec<(&Op, &Done)> = history.newest_first(thread).take(steps).collect();
+    let mut own: Vec<(&Access, u64)> = Vec::new();
+    for (op, done) in steps.into_iter().rev() {
+        let Op::Access(access) = op else { continue };
+        let known = own.iter().rfind(|(other, _)| touch(access, other));
+        let finds_the_same = match known {
+            // A part of what it has written itself, or more than that.
+            Some((other, _)) if (other.addr, other.size) != (access.addr, access.size) => true,
+            Some(&(_, value)) => value == done.old,
+            None => is_current(sc, thread, access, done.old),
+        };
+        // What a store overwrites it does not find.
+        if !matches!(access.kind, AccessKind::Store { .. }) && !finds_the_same {
+            return false;
+        }
+        if let Some(new) = done.new {
+            own.push((access, new));
+        }
+    }
+    true
+}
+
+fn touch(one: &Access, other: &Access) -> bool {
+    overlap(one.addr.0, u32::from(one.size), other.addr.0, u32::from(other.size))
 }
 
 /// What a thread has read since it last changed something, with the values that it found; or in its iteration, if that is
@@ -102,9 +129,7 @@ fn is_open(trace: &Trace, access: &Access) -> bool {
     }
     let mut newest = None;
     for e in (0..trace.len()).rev().map(EventId::new) {
-        let touches =
-            |other: &Access| overlap(access.addr.0, u32::from(access.size), other.addr.0, u32::from(other.size));
-        let Some((other, done)) = trace.accesses(e).find(|(other, _)| touches(other)) else { continue };
+        let Some((other, done)) = trace.accesses(e).find(|(other, _)| touch(access, other)) else { continue };
         // Whoever reads is in an order with all stores.
         let is_store =
             matches!(other.kind, AccessKind::Store { .. }) && done.new.is_some() && trace.event(e).access().is_some();
