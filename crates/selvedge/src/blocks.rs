@@ -75,6 +75,8 @@ pub(crate) struct Block {
     pub holds: bool,
     /// Whether it then began with counts of references, as far as can be seen.
     pub counted: bool,
+    /// Whether it did so at some operation.
+    referenced: bool,
 }
 
 /// The blocks of a run.
@@ -104,6 +106,8 @@ pub(crate) struct Blocks {
     pub freed_other: bool,
     /// Blocks that contain values whose references are counted in the model, and which are dropped, or were.
     modelled: Vec<usize>,
+    /// The numbers of blocks of which it is not known yet whether they begin with counts of references.
+    fresh: Vec<usize>,
     /// What threads have allocated that were put back since, and whether they had freed it.
     scrap: Vec<(usize, Layout, bool)>,
 }
@@ -169,7 +173,16 @@ impl Blocks {
         let nth = self.next(thread, kind);
         let id = BlockId { thread, size: layout.size(), align: layout.align(), nth };
         self.last.0[at / 16 % LAST] = self.blocks.len() as u32;
-        self.blocks.push(Block { id, at, made: self.now, freed: false, holds: false, counted: false });
+        self.blocks.push(Block {
+            id,
+            at,
+            made: self.now,
+            freed: false,
+            holds: false,
+            counted: false,
+            referenced: false,
+        });
+        self.note_fresh();
         if self.blocks.len() > FEW {
             self.note_in_index();
         }
@@ -283,6 +296,7 @@ impl Blocks {
             }
         }
         self.blocks.clone_from(&saved.blocks);
+        self.fresh.retain(|&n| n < common);
         self.scrap.retain(|&(at, ..)| !saved.blocks[common..].iter().any(|block| block.at == at));
         if self.blocks.len() > FEW {
             self.note_in_index();
@@ -542,6 +556,7 @@ impl Blocks {
         }
         self.counts.iter_mut().for_each(Vec::clear);
         self.modelled.clear();
+        self.fresh.clear();
         self.now = 0;
         self.leaked += left;
         (self.tries_out, self.freed_other) = (false, false);

@@ -111,7 +111,8 @@ thread_local! {
     static TOLD: Cell<Outcome> = const { Cell::new(0) };
     /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
     static COUNTS: Cell<bool> = const { Cell::new(false) };
-    /// Whether blocks may have been freed of which the engine has to be told (`freed.rs`).
+    /// Whether there is something to do before the next operation: blocks may have been freed of which the engine has to be told
+    /// (`freed.rs`), or there are some to be looked at (`blocks/counted.rs`).
     static DUE: Cell<bool> = const { Cell::new(false) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
@@ -359,9 +360,19 @@ pub(crate) fn perform_frees() {
 #[inline(never)]
 fn next_free() -> Option<(Addr, u64)> {
     let thread = ThreadId::new(THREAD.get());
-    let (next, is_last) = shared_untidily(|shared| shared.next_free(thread));
-    DUE.set(!is_last);
+    let (next, is_due) = shared_untidily(|shared| {
+        shared.blocks.look_at_fresh();
+        let (next, is_last) = shared.next_free(thread);
+        (next, !is_last || shared.blocks.has_fresh())
+    });
+    DUE.set(is_due);
     next
+}
+
+/// Before the next operation, blocks are looked at that were allocated (`blocks/counted.rs`).
+#[inline]
+pub(crate) fn has_to_look() {
+    DUE.set(true);
 }
 
 #[inline(never)]
@@ -385,7 +396,7 @@ pub(crate) fn move_objects(from: Range<usize>, to: usize) {
     shared(|shared| shared.move_objects(from, to));
 }
 
-/// A thread was put back: whether the engine has to be told of blocks that were freed.
+/// A thread was put back: whether there is something to do before the next operation.
 pub(crate) fn owes_frees(owes: bool) {
     DUE.set(owes);
 }
