@@ -111,9 +111,8 @@ thread_local! {
     static TOLD: Cell<Outcome> = const { Cell::new(0) };
     /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
     static COUNTS: Cell<bool> = const { Cell::new(false) };
-    /// Whether there is something to do before the next operation: blocks may have been freed of which the engine has to be told
-    /// (`freed.rs`), or there are some to be looked at (`blocks/counted.rs`).
-    static DUE: Cell<bool> = const { Cell::new(false) };
+    /// What is to be done before the next operation: [`FREES`], [`LOOKS`].
+    static DUE: Cell<u8> = const { Cell::new(0) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -303,6 +302,11 @@ pub(crate) fn alone() -> bool {
     current() == Some(main_thread()) && shared(|shared| shared.unjoined == 0)
 }
 
+/// Blocks may have been freed of which the engine has to be told (`freed.rs`).
+const FREES: u8 = 1;
+/// Blocks have been allocated that are to be looked at (`blocks/counted.rs`).
+const LOOKS: u8 = 2;
+
 /// Performs an operation: the thread goes on when the engine says so.
 ///
 /// Never inlined: what the operation was would be left over in the frame of the model's code, and stacks are compared
@@ -313,7 +317,7 @@ pub(crate) fn perform(request: Request, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(request, at);
     }
-    if DUE.get() {
+    if DUE.get() != 0 {
         perform_frees();
     }
     perform_now(request, at)
@@ -341,11 +345,14 @@ fn perform_now(request: Request, at: At) -> Outcome {
     suspend_pending(request, at)
 }
 
-/// Tells the engine of blocks that the running thread has freed since its last operation.
+/// Tells the engine of blocks that the running thread has freed since its last operation, and looks at those that were allocated.
 #[cold]
 #[inline(never)]
 pub(crate) fn perform_frees() {
-    if !DUE.get() || std::thread::panicking() {
+    if DUE.get() & LOOKS != 0 {
+        look_at_fresh();
+    }
+    if DUE.get() & FREES == 0 || std::thread::panicking() {
         return;
     }
     while let Some((addr, size)) = next_free() {
@@ -356,23 +363,36 @@ pub(crate) fn perform_frees() {
     }
 }
 
+#[inline(never)]
+fn look_at_fresh() {
+    let looks_again = shared_untidily(|shared| {
+        shared.blocks.look_at_fresh();
+        shared.blocks.has_fresh()
+    });
+    set_due(LOOKS, looks_again);
+    if UNUSUAL.get() {
+        scrub();
+    }
+}
+
 /// The next object of which it has to be told.
 #[inline(never)]
 fn next_free() -> Option<(Addr, u64)> {
     let thread = ThreadId::new(THREAD.get());
-    let (next, is_due) = shared_untidily(|shared| {
-        shared.blocks.look_at_fresh();
-        let (next, is_last) = shared.next_free(thread);
-        (next, !is_last || shared.blocks.has_fresh())
-    });
-    DUE.set(is_due);
+    let (next, is_last) = shared_untidily(|shared| shared.next_free(thread));
+    set_due(FREES, !is_last);
     next
 }
 
-/// Before the next operation, blocks are looked at that were allocated (`blocks/counted.rs`).
+#[inline]
+fn set_due(what: u8, is_due: bool) {
+    DUE.set(if is_due { DUE.get() | what } else { DUE.get() & !what });
+}
+
+/// Before the next operation, blocks are looked at that were allocated.
 #[inline]
 pub(crate) fn has_to_look() {
-    DUE.set(true);
+    set_due(LOOKS, true);
 }
 
 #[inline(never)]
@@ -386,7 +406,7 @@ fn perform_free(request: Request) {
 pub(crate) fn frees(block: usize) {
     let thread = ThreadId::new(THREAD.get());
     if !std::thread::panicking() && !alone() && shared(|shared| shared.frees(block, thread)) {
-        DUE.set(true);
+        set_due(FREES, true);
     }
 }
 
@@ -397,8 +417,8 @@ pub(crate) fn move_objects(from: Range<usize>, to: usize) {
 }
 
 /// A thread was put back: whether there is something to do before the next operation.
-pub(crate) fn owes_frees(owes: bool) {
-    DUE.set(owes);
+pub(crate) fn owes(frees: bool, looks: bool) {
+    DUE.set(if frees { FREES } else { 0 } | if looks { LOOKS } else { 0 });
 }
 
 /// From now on in this run, pointers are told of operations.
@@ -560,7 +580,7 @@ pub(crate) fn forget_deferred() {
     UPDATING.set(false);
     FAILS.set(false);
     COUNTS.set(false);
-    DUE.set(false);
+    DUE.set(0);
     ASIDE.set(0);
     blocks::loud();
     PANIC.with_borrow_mut(Vec::clear);

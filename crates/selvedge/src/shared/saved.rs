@@ -60,7 +60,7 @@ impl Shared {
         self.places.put_back(saved.trail, &saved.met);
         Copies::put_back(&saved.copies);
         self.blocks.put_back(&saved.blocks);
-        runtime::owes_frees(self.owes_frees() || self.blocks.has_fresh());
+        runtime::owes(self.owes_frees(), self.blocks.has_fresh());
         self.virtuals.put_back(&saved.addresses);
         true
     }
