@@ -2,6 +2,7 @@
 
 use crate::command::command;
 use crate::pass;
+use crate::replay::next_at;
 use crate::runtime::{self, At};
 pub use selvedge_graph::MemoryModel;
 use std::fmt;
@@ -218,7 +219,8 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        self.explore_at(Arc::new(f), Location::caller())
+        let at = Location::caller();
+        self.explore_at(Arc::new(f), (at, next_at(at)))
     }
 
     /// Settings that have no effect here; and, if a bound has ended the exploration, what has one.
@@ -243,7 +245,7 @@ impl Builder {
     }
 
     #[track_caller]
-    fn explore_at(&self, body: crate::machine::Body, at: At) -> Stats {
+    fn explore_at(&self, body: crate::machine::Body, at: (At, u32)) -> Stats {
         if runtime::is_spoiled() {
             return elsewhere(|| self.explore_at(body, at));
         }

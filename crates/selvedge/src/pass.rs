@@ -42,12 +42,12 @@ const MOST_STARTS: u32 = if cfg!(test) { 6 } else { 64 };
 /// Runs a model. None if something that was tried out has left this thread of the operating system in the middle of a panic: then
 /// it has to be run on another one, and nothing can be tried out there.
 #[track_caller]
-pub(crate) fn run(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
+pub(crate) fn run(builder: &Builder, body: &Body, (at, nth): (At, u32)) -> Option<Stats> {
     let updates = if builder.attempts_one_by_one { Updates::OneByOne } else { Updates::default() };
     let panics_end_threads = builder.panics_end_threads;
-    let config = Config { timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
+    let config = Config { nth, timeouts: builder.max_timeouts, panics_end_threads, updates, ..Config::default() };
     let running = Running::start(config);
-    let again = match recorded(builder, at) {
+    let again = match recorded(builder, (at, nth)) {
         One::None => None,
         One::Recorded(recorded, is_asked) => run_again(body, recorded, is_asked),
         One::Unreadable(failure) => {

@@ -1,7 +1,7 @@
 //! An execution, written down so that it can be run again.
 //!
-//! The text has four parts, separated by semicolons: where the model is (so that other models of the same program run as
-//! usual), what it was run with, the paths of its threads, and the steps. A step is the number of its thread, and if there
+//! The text has four parts, separated by semicolons: where the model is, and which one if several run there (so that other models of
+//! the same program run as usual), what it was run with, the paths of its threads, and the steps. A step is the number of its thread, and if there
 //! is more to say: `cN` which alternative it took, `rN` which step it reads from (`r-` the first value), `wN` the place of its
 //! write in coherence order. `*N` says that the step is made N times. A full stop is the end, so that a text that was cut off is
 //! not taken for a shorter execution.
@@ -10,8 +10,10 @@ use crate::runtime::At;
 use crate::shared::Config;
 use crate::text::Text;
 use crate::update::Updates;
+use rustc_hash::FxHashMap;
 use selvedge_machine::ViolationKind;
 use selvedge_machine::schedule::{Link, Schedule, ScheduleStep, Source};
+use std::cell::RefCell;
 
 /// An execution of a model.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,17 +50,37 @@ const END: char = '.';
 /// Letters for the eight ways in which three things are or are not so: of the letters of one of them, each has its bit set.
 const MORE: [char; 8] = ['-', 'u', 'e', 'v', 'h', 'k', 'l', 'o'];
 
-/// Where a model is.
-pub(crate) fn model_at(at: At) -> String {
-    format!("{}:{}:{}", at.file(), at.line(), at.column())
+/// Where a model is, and if several run there one after the other, as in a loop: which one it is, from 1.
+pub(crate) fn model_at(at: At, nth: u32) -> String {
+    let place = format!("{}:{}:{}", at.file(), at.line(), at.column());
+    if nth > 1 { format!("{place}#{nth}") } else { place }
+}
+
+/// The place in that.
+pub(crate) fn place_of(model: &str) -> &str {
+    model.split_once('#').map_or(model, |(place, _)| place)
+}
+
+/// A model is about to run at a place: which one it is of those that this thread of the operating system (one test, that is) runs
+/// there, from 1.
+pub(crate) fn next_at(at: At) -> u32 {
+    thread_local! {
+        static COUNTS: RefCell<FxHashMap<(&'static str, u32, u32), u32>> = RefCell::default();
+    }
+    COUNTS.with_borrow_mut(|counts| {
+        let count = counts.entry((at.file(), at.line(), at.column())).or_default();
+        *count += 1;
+        *count
+    })
 }
 
 impl Recorded {
     /// An execution of a model that was run with this, and what is wrong with it.
     pub fn new(at: At, config: Config, kind: ViolationKind, schedule: Schedule) -> Recorded {
-        let Config { spurious, count_arcs, count_senders, many_senders, updates, sees_ends, drops_results, .. } =
-            config;
-        let (model, one_by_one) = (model_at(at), updates == Updates::OneByOne);
+        let Config {
+            nth, spurious, count_arcs, count_senders, many_senders, updates, sees_ends, drops_results, ..
+        } = config;
+        let (model, one_by_one) = (model_at(at, nth), updates == Updates::OneByOne);
         let kind = KINDS.map(|(kind, _)| kind).into_iter().find(|&known| known == kind);
         Recorded {
             model,

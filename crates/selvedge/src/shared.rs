@@ -87,6 +87,8 @@ pub(crate) enum Local {
 /// What a model is run with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Config {
+    /// Which model it is of those that run at the same place, from 1.
+    pub nth: u32,
     /// Whether exchanges may fail and waits may end for no reason.
     pub spurious: bool,
     /// How many waits of a thread may time out.

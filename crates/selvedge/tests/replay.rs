@@ -124,6 +124,38 @@ fn what_is_no_execution_is_a_failure() {
     assert!(again.contains("seen (1, 0)") && again.contains("which was run again"), "{again}");
 }
 
+/// Several models at one place, of which one fails.
+fn one_of_several() -> Option<Stats> {
+    let run = |n: usize| {
+        Builder::new().explore(move || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&x);
+            let handle = thread::spawn(move || other.store(1, Relaxed));
+            let seen = x.load(Relaxed);
+            println!("seen {seen} in {n}");
+            handle.join().unwrap();
+            assert!(n != 2 || seen == 0, "it is wrong in {n}");
+        })
+    };
+    (0..4).map(run).find(|stats| stats.failure.is_some())
+}
+
+#[test]
+fn target_one_of_several() {
+    println!("failure: {}", one_of_several().and_then(|stats| stats.failure).unwrap());
+}
+
+#[test]
+fn one_of_several_models_is_run_again() {
+    let replay = one_of_several().and_then(|stats| stats.replay).expect("one is wrong");
+    let again = run_again("target_one_of_several", &replay);
+    assert!(again.contains("failure: assertion: it is wrong in 2") && again.contains("which was run again"), "{again}");
+    assert_eq!(again.matches(" in 2\n").count(), 2, "it prints once, and fails: {again}");
+    // If it is counted otherwise, it is found all the same.
+    let again = run_again("target_one_of_several", &replay.replacen("#3;", "#7;", 1));
+    assert!(again.contains("failure: assertion: it is wrong in 2") && again.contains("which was run again"), "{again}");
+}
+
 /// Whose first steps are those of an execution, but which goes on.
 #[test]
 fn threads_of_a_part_of_an_execution_do_not_wait_forever() {
@@ -261,6 +293,9 @@ fn target_wrong_in_some_way() {
 fn what_is_run_again_says_what_was_found() {
     for way in [Wrong::Race, Wrong::Deadlock, Wrong::Livelock] {
         let replay = wrong_in_some_way(&Builder::new(), Some(way)).replay.expect("it is wrong");
+        // In the other process it is the first model at its place.
+        let (model, rest) = replay.split_once(';').expect("there are four parts");
+        let replay = format!("{};{rest}", model.split('#').next().unwrap_or_default());
         let run = |way: &str| {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args(["target_wrong_in_some_way", "--exact", "--nocapture"]);

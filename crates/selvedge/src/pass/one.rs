@@ -3,7 +3,7 @@
 use super::is_forever;
 use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Stats};
-use crate::replay::{Recorded, model_at};
+use crate::replay::{Recorded, model_at, place_of};
 use crate::report;
 use crate::runtime::{self, At};
 use crate::shared::Shared;
@@ -23,21 +23,21 @@ pub(super) enum One {
     Unreadable(String),
 }
 
-/// The execution that the environment asks for, or the checkpoint file has kept.
-pub(super) fn recorded(builder: &Builder, at: At) -> One {
+/// The execution that the environment asks for, or the checkpoint file has kept. If several models run at its place, it is asked for
+/// with the one that it is of; with others it is tried, in case they are counted otherwise.
+pub(super) fn recorded(builder: &Builder, (at, nth): (At, u32)) -> One {
+    let is_here = |recorded: &Recorded| place_of(&recorded.model) == model_at(at, 1);
     if let Some(text) = std::env::var("SELVEDGE_REPLAY").ok().filter(|text| !text.is_empty()) {
         let Some(recorded) = Recorded::read(&text) else { return One::Unreadable(unreadable(&text)) };
-        if recorded.model == model_at(at) {
-            return One::Recorded(recorded, true);
+        if is_here(&recorded) {
+            let is_asked = recorded.model == model_at(at, nth);
+            return One::Recorded(recorded, is_asked);
         }
         say_that_it_is_of_another(&recorded.model, at);
         return One::None;
     }
     let kept = builder.checkpoint_file.as_ref().and_then(|file| Recorded::read(&std::fs::read_to_string(file).ok()?));
-    match kept {
-        Some(recorded) if recorded.model == model_at(at) => One::Recorded(recorded, false),
-        _ => One::None,
-    }
+    kept.filter(is_here).map_or(One::None, |recorded| One::Recorded(recorded, false))
 }
 
 /// What is said of a text that is no execution.
