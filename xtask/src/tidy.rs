@@ -56,6 +56,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/borrow.rs", "what pointers point to is compared with what was there before"),
     ("crates/selvedge/src/content.rs", "copies the bytes of what is in statics"),
     ("crates/selvedge/src/machine/outside.rs", "asks the system for memory that may not be there"),
+    ("crates/selvedge/src/sync/barrier.rs", "the result of a wait, which only `std` can make otherwise"),
     ("crates/selvedge/src/watch.rs", "a place in the source that another thread reads"),
     ("crates/selvedge/src/hint.rs", "a function that is unsafe in `std`"),
     ("crates/selvedge/src/lazy_static.rs", "references to what is in a table that grows"),

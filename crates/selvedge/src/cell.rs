@@ -213,17 +213,26 @@ impl<T> RawCell<T> {
     }
 }
 
+/// A pointer to a raw cell is given out: nobody sees what becomes of it.
+fn is_left_alone() {
+    if runtime::current().is_some() {
+        runtime::shared(|shared| shared.left_out.raw_cells = true);
+    }
+}
+
 impl<T: ?Sized> RawCell<T> {
-    /// A pointer to what it contains. That is a write.
+    /// A pointer to what it contains. That is a write; what is done through it later is not looked at.
     #[track_caller]
     pub fn get(&self) -> *mut T {
+        is_left_alone();
         writes(&self.word);
         self.data.get()
     }
 
-    /// A pointer to what it contains, to be read through only. That is a read.
+    /// A pointer to what it contains, to be read through only. That is a read; what is done through it later is not looked at.
     #[track_caller]
     pub fn get_const(&self) -> *const T {
+        is_left_alone();
         reads(&self.word);
         self.data.get().cast_const()
     }

@@ -10,6 +10,10 @@ pub(crate) struct LeftOut {
     pub timeouts: bool,
     /// Something that could have failed or woken for no reason.
     pub spurious: bool,
+    /// The same after something has done so at another place of the thread's code.
+    pub again: bool,
+    /// The same at that place.
+    pub again_there: bool,
     /// More rounds of loops that take locks which others try to take.
     pub rounds: bool,
     /// More rounds of loops that hold a lock when they come round, and give it back in between.
@@ -28,6 +32,8 @@ pub(crate) struct LeftOut {
     pub rendezvous: bool,
     /// What is done through a pointer after the last operation before it is dropped (`borrow.rs`).
     pub pointers: bool,
+    /// What is done through pointers to raw cells after they were got.
+    pub raw_cells: bool,
     /// What `is_poisoned` could see of others.
     pub poison: bool,
 }

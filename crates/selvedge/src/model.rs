@@ -6,6 +6,7 @@ use crate::replay::next_at;
 use crate::runtime::{self, At};
 pub use selvedge_graph::MemoryModel;
 use std::fmt;
+use std::io::Write;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -264,8 +265,21 @@ impl Builder {
         if let (Some(failure), Some(replay)) = (&mut stats.failure, &stats.replay) {
             failure.push_str(&command(replay));
         }
+        if runtime::is_hook_lost() {
+            ends_process(stats.failure.as_deref().unwrap_or_default());
+        }
         stats
     }
+}
+
+/// The process cannot go on: says why, after what was found. Not by a macro: tests keep what these print to themselves until they end.
+fn ends_process(failure: &str) -> ! {
+    let _ = writeln!(
+        std::io::stderr(),
+        "{failure}selvedge: the process ends here. A thread of the model has panicked, or gone wrong otherwise, while the message of \
+         a panic was made (by `Debug` or `Display`, most likely), and `std` does not get over that"
+    );
+    std::process::exit(101);
 }
 
 impl Default for Builder {

@@ -83,21 +83,26 @@ pub fn assume(holds: bool) {
 }
 
 /// Whether something that may fail or end for no reason does; in words, what it does then. That is explored in a second pass, and once per thread at
-/// most: with more, loops that try again would have no last execution.
+/// most: with more, loops that try again would have no last execution. It is said if it could have happened once more; but in a loop
+/// that tries again, where it is the same place in its code, that makes no difference as a rule, and is a note only.
 #[track_caller]
 pub(crate) fn for_no_reason(what: &'static str) -> bool {
     let (thread, at) = (runtime::must_be_inside(), Location::caller());
+    let place = std::ptr::from_ref(at).addr();
     let possible = !std::thread::panicking()
         && runtime::shared(|shared| {
             shared.left_out.spurious |= !shared.config.spurious;
-            shared.config.spurious && shared.per_thread(thread).spurious == 0
+            let before = shared.per_thread(thread).spurious;
+            shared.left_out.again |= before != 0 && before != place;
+            shared.left_out.again_there |= before == place;
+            shared.config.spurious && before == 0
         });
     if possible {
-        runtime::shared(|shared| shared.without_reason.insert(std::ptr::from_ref(at).addr(), (what, at)));
+        runtime::shared(|shared| shared.without_reason.insert(place, (what, at)));
     }
     let happens = possible && runtime::perform(Request::choose(2), at) == 1;
     if happens {
-        runtime::shared(|shared| shared.per_thread(thread).spurious += 1);
+        runtime::shared(|shared| shared.per_thread(thread).spurious = place);
     }
     happens
 }

@@ -102,6 +102,12 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
                 .to_owned(),
         );
     }
+    if left_out.raw_cells {
+        stats.not_covered.push(
+            "races of what is done through a pointer to a `RawCell`: it counts as used when the pointer is got, and not after that"
+                .to_owned(),
+        );
+    }
     if left_out.poison {
         stats.not_covered.push(
             "what else `is_poisoned` could see, and `clear_poison` clear, of threads that run at the same time"
@@ -110,6 +116,12 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
     }
     if left_out.rendezvous {
         stats.not_covered.push("`try_send` to a receiver that waits at a channel without room".to_owned());
+    }
+    if left_out.again {
+        stats.not_covered.push(
+            "executions in which a thread has more than one exchange fail, wait end or future polled for no reason"
+                .to_owned(),
+        );
     }
     if left_out.timeouts {
         let n = builder.max_timeouts;
@@ -134,6 +146,10 @@ fn all(builder: &Builder, body: &Body, at: At) -> Option<Stats> {
             "no execution that was explored comes to its end, since others take more than {bound} preemptions \
              (`preemption_bound`): nothing can be said of the model\n"
         ));
+    }
+    if left_out.again_there {
+        let note = "where a thread tries again after something has failed or ended for no reason, it does not do so a second time";
+        stats.notes.push(note.to_owned());
     }
     if left_out.choices {
         let note =
@@ -253,7 +269,10 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
             learn_no_more();
         }
         // What is known of loops says what cannot fail for no reason.
-        runtime::shared(|shared| shared.left_out.spurious = false);
+        runtime::shared(|shared| {
+            let left_out = &mut shared.left_out;
+            (left_out.spurious, left_out.again, left_out.again_there) = (false, false, false);
+        });
         limits.time = scope.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         limits.max_executions = scope.executions;
         runtime::shared(Shared::start);

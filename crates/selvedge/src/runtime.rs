@@ -26,7 +26,9 @@ mod scrubbing;
 mod stopping;
 
 use panicking::{aside, count_aside, install_hook};
-pub(crate) use panicking::{caught_panic, note_payload, take_aside, take_last_panic, take_panic, torn_off};
+pub(crate) use panicking::{
+    caught_panic, is_hook_lost, note_payload, take_aside, take_last_panic, take_panic, torn_off,
+};
 pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
 use scrubbing::{scrub, scrub_frame, scrub_if_deep};
 use stopping::outside_model;

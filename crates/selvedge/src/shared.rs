@@ -56,8 +56,8 @@ pub(crate) struct PerThread {
     pub children: u32,
     /// How many waits of it have timed out.
     pub timeouts: u32,
-    /// How often something has failed or woken for no reason.
-    pub spurious: u32,
+    /// Where something has failed or woken for no reason, by the address of the place's description; 0 if nothing has.
+    pub spurious: usize,
     /// What its destructors have done while it unwound; it has to be performed when it goes on.
     pub deferred: Vec<Deferred>,
     /// Its thread-local variables by the address of their key, in the order in which they were made.

@@ -237,7 +237,9 @@ fn a_thread_may_be_unparked_for_no_reason() {
         }
     };
     fails(&["assertion", "wakes up for no reason"], park(false));
-    assert!(passes(park(true)).spurious > 0);
+    let stats = explore(park(true));
+    assert!(stats.failure.is_none() && stats.spurious > 0);
+    assert_eq!(stats.not_covered, [TWICE]);
     let mut builder = Builder::new();
     builder.spurious = false;
     let stats = builder.explore(park(false));
@@ -307,7 +309,41 @@ fn a_wait_without_a_loop_is_found() {
         }
     };
     fails(&["woken for no reason"], model(false));
-    passes(model(true));
+    let stats = explore(model(true));
+    assert_eq!((stats.failure, stats.not_covered), (None, vec![TWICE.to_owned()]));
+}
+
+/// What is said if something could happen for no reason a second time.
+const TWICE: &str =
+    "executions in which a thread has more than one exchange fail, wait end or future polled for no reason";
+
+#[test]
+fn that_something_happens_once_for_no_reason_is_said_where_it_could_twice() {
+    let twice = explore(|| {
+        let word = AtomicUsize::new(0);
+        if word.compare_exchange_weak(0, 1, SeqCst, SeqCst).is_err() {
+            // This is wrong, but it takes two exchanges that fail to see it.
+            word.compare_exchange_weak(0, 1, SeqCst, SeqCst).unwrap();
+        }
+    });
+    assert_eq!((twice.failure, twice.not_covered), (None, vec![TWICE.to_owned()]));
+    // As a rule, a loop that tries again does the same. This one gives up.
+    let loops = passes(|| {
+        let word = AtomicUsize::new(0);
+        assert!((0..2).any(|_| word.compare_exchange_weak(0, 1, SeqCst, SeqCst).is_ok()));
+    });
+    assert!(loops.notes.iter().any(|note| note.contains("it does not do so a second time")), "{:?}", loops.notes);
+}
+
+/// What is done through the pointer to a raw cell is not seen, and that is said.
+#[test]
+fn pointers_to_raw_cells_are_not_followed() {
+    let stats = explore(|| {
+        let cell = selvedge::cell::RawCell::new(0);
+        let _ = cell.get();
+    });
+    assert_eq!(stats.failure, None);
+    assert!(stats.not_covered.iter().any(|what| what.contains("`RawCell`")), "{:?}", stats.not_covered);
 }
 
 #[test]

@@ -76,6 +76,15 @@ fn panics() {
     other.join().unwrap();
 }
 
+/// Without the number of a model among those that are run at the same place.
+fn uncounted(text: String) -> String {
+    let Some((before, (number, after))) = text.split_once('#').and_then(|(a, b)| Some((a, b.split_once(';')?))) else {
+        return text;
+    };
+    assert!(number.parse::<u32>().is_ok(), "{text}");
+    format!("{before};{after}")
+}
+
 #[test]
 fn what_a_model_shows_does_not_depend_on_the_models_before() {
     let models = [store_buffering, race, spin, deadlock, panics, spin, store_buffering];
@@ -88,8 +97,8 @@ fn what_a_model_shows_does_not_depend_on_the_models_before() {
         for (model, alone) in models.into_iter().zip(&alone) {
             let stats = explore(model);
             assert_eq!((stats.complete, stats.blocked), (alone.complete, alone.blocked), "round {round}");
-            assert_eq!(stats.failure, alone.failure, "round {round}");
-            assert_eq!(stats.replay, alone.replay, "round {round}");
+            assert_eq!(stats.failure.map(uncounted), alone.failure, "round {round}");
+            assert_eq!(stats.replay.map(uncounted), alone.replay, "round {round}");
         }
         let mut builder = Builder::new();
         builder.max_permutations = Some(50);

@@ -7,7 +7,9 @@ use crate::overflow;
 use crate::request::Request;
 use selvedge_machine::{Access, AccessKind, Op, Outcome, SourceSpan, Stop, Unsupported, ViolationKind};
 use std::any::Any;
+use std::cell::Cell;
 use std::io::Write;
+use std::time::Duration;
 
 /// What destructors do that run because their thread panics.
 ///
@@ -70,12 +72,38 @@ pub(crate) fn torn_off(message: String) -> (String, Option<SourceSpan>) {
         return (message, None);
     }
     SPOILED.set(true);
+    if !ABORTS.replace(false) {
+        MAY_HOLD_HOOK.set(true);
+    }
     match take_panic() {
         Some((first, place)) => {
             (format!("{first}; and what is done because of this panic goes wrong: {message}"), Some(place))
         }
         None => (message, None),
     }
+}
+
+thread_local! {
+    /// Whether `std` was heard to abort the process because of a second panic, and has not done so yet.
+    static ABORTS: Cell<bool> = const { Cell::new(false) };
+    /// Whether a thread was torn off in a panic for another reason. It may have been asked for the message of the panic: `std` holds a
+    /// lock then, without which neither hooks can be changed nor a test program comes to its end.
+    static MAY_HOLD_HOOK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a thread that was torn off holds `std`'s lock of the hook for panics: that can only be tried.
+pub(crate) fn is_hook_lost() -> bool {
+    /// It takes as long if there is much else to do.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    if !MAY_HOLD_HOOK.take() {
+        return false;
+    }
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let tries = std::thread::Builder::new().name("selvedge".to_owned()).spawn(move || {
+        std::panic::set_hook(std::panic::take_hook());
+        let _ = sender.send(());
+    });
+    tries.is_ok() && receiver.recv_timeout(PATIENCE).is_err()
 }
 
 /// Whether destructors of the running thread have made operations that could not be put off while it unwound; asked when it
@@ -162,6 +190,7 @@ fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
         };
         if overflow::aborts() {
             SPOILED.set(true);
+            ABORTS.set(true);
             say_that_nothing_aborts();
         } else {
             eprintln!("selvedge: {message} at {place}");

@@ -19,7 +19,7 @@ pub(crate) struct SavedShared {
     /// The run, and a number for all that cannot be put back.
     run: u64,
     rest: u64,
-    thread: (u32, u32, u32, u32, Option<Open>),
+    thread: (u32, u32, u32, usize, Option<Open>),
     numbers: Vec<Numbered>,
     borrows: Borrows,
     trail: usize,

@@ -2,11 +2,15 @@
 //!
 //! One word counts all arrivals. Whoever arrives waits until as many have arrived as his round needs.
 
+// `std`'s result of a wait cannot be made otherwise.
+#![allow(unsafe_code)]
+
 use crate::object::Word;
 use crate::request::Request;
 use selvedge_ir::{CmpOp, Order, RmwOp};
 use selvedge_machine::Purpose;
 use std::panic::Location;
+use std::sync::BarrierWaitResult;
 
 /// Stands in for `std::sync::Barrier`.
 #[derive(Debug)]
@@ -15,15 +19,11 @@ pub struct Barrier {
     threads: u64,
 }
 
-/// Says who arrived last.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BarrierWaitResult(bool);
-
-impl BarrierWaitResult {
-    /// Whether it was this thread.
-    pub fn is_leader(&self) -> bool {
-        self.0
-    }
+/// Whether a thread arrived last, as `std` says it. Only `std`'s own barriers make such a thing, and they have to wait for that.
+fn result(is_leader: bool) -> BarrierWaitResult {
+    const { assert!(size_of::<BarrierWaitResult>() == size_of::<bool>()) }
+    // SAFETY: it contains a `bool`, and as it is not larger, nothing else. (That it is what it should be is tested.)
+    unsafe { std::mem::transmute::<bool, BarrierWaitResult>(is_leader) }
 }
 
 impl Barrier {
@@ -44,6 +44,18 @@ impl Barrier {
             let all = Request::load().until(CmpOp::Uge, round);
             self.word.synchronise(Order::Acquire, all, Purpose::Sync, at);
         }
-        BarrierWaitResult(before + 1 == round)
+        result(before + 1 == round)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::result;
+
+    #[test]
+    fn results_are_those_of_std() {
+        assert!(result(true).is_leader() && !result(false).is_leader());
+        let leader = std::sync::Barrier::new(1).wait();
+        assert_eq!(format!("{leader:?}"), format!("{:?}", result(true)));
     }
 }

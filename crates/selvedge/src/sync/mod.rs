@@ -14,12 +14,12 @@ mod rwlock;
 mod weak;
 
 pub use arc::Arc;
-pub use barrier::{Barrier, BarrierWaitResult};
+pub use barrier::Barrier;
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
 pub use notify::Notify;
 pub use once::{LazyLock, Once, OnceLock, OnceState};
 pub(crate) use rwlock::WRITER;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+pub use std::sync::{BarrierWaitResult, LockResult, PoisonError, TryLockError, TryLockResult};
 pub use weak::Weak;
