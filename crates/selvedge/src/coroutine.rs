@@ -25,8 +25,8 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// Only what is used of a stack takes memory.
-const STACK: usize = 1 << 20;
+/// As much as `std` gives threads. Only what is used of a stack takes memory.
+pub(crate) const STACK: usize = 2 << 20;
 /// No page is larger.
 pub(crate) const GUARD: usize = 1 << 16;
 

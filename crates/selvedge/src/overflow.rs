@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 use crate::blocks;
+use crate::coroutine::STACK;
 use crate::report;
 use crate::runtime::{self, At};
 use corosensei::trap::CoroutineTrapHandler;
@@ -70,7 +71,11 @@ const CAUGHT: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", t
 
 /// What is said about a thread that has used up its stack.
 pub(crate) fn message(thread: ThreadId) -> String {
-    format!("stack overflow: {} has used up its stack of 1 MiB, the size of all stacks of models", report::name(thread))
+    let size = STACK >> 20;
+    format!(
+        "stack overflow: {} has used up its stack of {size} MiB, the size of all stacks of models",
+        report::name(thread)
+    )
 }
 
 /// What is said about a thread that has ended in such a way. Addresses are not told: they are others in every run.

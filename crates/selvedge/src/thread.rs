@@ -324,7 +324,7 @@ impl Builder {
         self
     }
 
-    /// Not used: all stacks have the same size, 1 MiB.
+    /// Not used: all stacks have the same size, 2 MiB, as those of `std` unless more is asked for.
     pub fn stack_size(self, _size: usize) -> Builder {
         self
     }
