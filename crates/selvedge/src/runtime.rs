@@ -8,7 +8,6 @@
 #![allow(unsafe_code)]
 
 use crate::blocks;
-use crate::freed;
 use crate::overflow;
 use crate::request::Request;
 use crate::retry::Standing;
@@ -18,13 +17,14 @@ use corosensei::Yielder;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Addr, Op, Outcome, SourceSpan, Stop, ThreadId, ViolationKind, main_thread};
 use std::cell::{Cell, RefCell};
-use std::ops::Range;
 use std::panic::Location;
 
+mod due;
 mod panicking;
 mod scrubbing;
 mod stopping;
 
+pub(crate) use due::{frees, has_to_look, move_objects, owes, perform_frees};
 use panicking::{aside, count_aside, install_hook};
 pub(crate) use panicking::{
     caught_panic, is_hook_lost, note_payload, take_aside, take_last_panic, take_panic, torn_off,
@@ -113,8 +113,6 @@ thread_local! {
     static TOLD: Cell<Outcome> = const { Cell::new(0) };
     /// Whether there may be pointers that live as long as accesses last: they are told of operations (`borrow.rs`).
     static COUNTS: Cell<bool> = const { Cell::new(false) };
-    /// What is to be done before the next operation: [`FREES`], [`LOOKS`].
-    static DUE: Cell<u8> = const { Cell::new(0) };
     /// Whether a thread was abandoned in the middle of a panic: the count of panics of this thread of the operating system
     /// is wrong from then on.
     static SPOILED: Cell<bool> = const { Cell::new(false) };
@@ -304,11 +302,6 @@ pub(crate) fn alone() -> bool {
     current() == Some(main_thread()) && shared(|shared| shared.unjoined == 0)
 }
 
-/// Blocks may have been freed of which the engine has to be told (`freed.rs`).
-const FREES: u8 = 1;
-/// Blocks have been allocated that are to be looked at (`blocks/counted.rs`).
-const LOOKS: u8 = 2;
-
 /// Performs an operation: the thread goes on when the engine says so.
 ///
 /// Never inlined: what the operation was would be left over in the frame of the model's code, and stacks are compared
@@ -319,7 +312,7 @@ pub(crate) fn perform(request: Request, at: At) -> Outcome {
     if std::thread::panicking() {
         return aside(request, at);
     }
-    if DUE.get() != 0 {
+    if due::is_any() {
         perform_frees();
     }
     perform_now(request, at)
@@ -345,82 +338,6 @@ fn perform_now(request: Request, at: At) -> Outcome {
         return perform_unusually(request, at);
     }
     suspend_pending(request, at)
-}
-
-/// Tells the engine of blocks that the running thread has freed since its last operation, and looks at those that were allocated.
-#[cold]
-#[inline(never)]
-pub(crate) fn perform_frees() {
-    if DUE.get() & LOOKS != 0 {
-        look_at_fresh();
-    }
-    if DUE.get() & FREES == 0 || std::thread::panicking() {
-        return;
-    }
-    while let Some((addr, size)) = next_free() {
-        perform_free(Request::free(addr, size));
-    }
-    if UNUSUAL.get() {
-        scrub();
-    }
-}
-
-#[inline(never)]
-fn look_at_fresh() {
-    let looks_again = shared_untidily(|shared| {
-        shared.blocks.look_at_fresh();
-        shared.blocks.has_fresh()
-    });
-    set_due(LOOKS, looks_again);
-    if UNUSUAL.get() {
-        scrub();
-    }
-}
-
-/// The next object of which it has to be told.
-#[inline(never)]
-fn next_free() -> Option<(Addr, u64)> {
-    let thread = ThreadId::new(THREAD.get());
-    let (next, is_last) = shared_untidily(|shared| shared.next_free(thread));
-    set_due(FREES, !is_last);
-    next
-}
-
-#[inline]
-fn set_due(what: u8, is_due: bool) {
-    DUE.set(if is_due { DUE.get() | what } else { DUE.get() & !what });
-}
-
-/// Before the next operation, blocks are looked at that were allocated.
-#[inline]
-pub(crate) fn has_to_look() {
-    set_due(LOOKS, true);
-}
-
-#[inline(never)]
-fn perform_free(request: Request) {
-    perform_now(request, freed::place());
-}
-
-/// The running thread has freed a block in which there were objects.
-#[cold]
-#[inline(never)]
-pub(crate) fn frees(block: usize) {
-    let thread = ThreadId::new(THREAD.get());
-    if !std::thread::panicking() && !alone() && shared(|shared| shared.frees(block, thread)) {
-        set_due(FREES, true);
-    }
-}
-
-/// The running thread has moved what is in a block to another one.
-#[inline]
-pub(crate) fn move_objects(from: Range<usize>, to: usize) {
-    shared(|shared| shared.move_objects(from, to));
-}
-
-/// A thread was put back: whether there is something to do before the next operation.
-pub(crate) fn owes(frees: bool, looks: bool) {
-    DUE.set(if frees { FREES } else { 0 } | if looks { LOOKS } else { 0 });
 }
 
 /// From now on in this run, pointers are told of operations.
@@ -582,7 +499,7 @@ pub(crate) fn forget_deferred() {
     UPDATING.set(false);
     FAILS.set(false);
     COUNTS.set(false);
-    DUE.set(0);
+    owes(false, false);
     ASIDE.set(0);
     blocks::loud();
     PANIC.with_borrow_mut(Vec::clear);
