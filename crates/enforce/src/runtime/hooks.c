@@ -19,8 +19,12 @@ static void record(struct self *me, uint32_t site, uint32_t successor) {
   }
   if (n != SELVEDGE_RECORD)
     return;
-  for (uint32_t k = 0; k < SELVEDGE_RECORD && atomic_load(&records[k].full); k++)
+  for (uint32_t k = 0; k < SELVEDGE_RECORD; k++) {
+    /* Whoever has taken a place may not have come to fill it yet. */
+    while (!atomic_load(&records[k].full))
+      sched_yield();
     printf("%u %u %u\n", records[k].thread, records[k].site, records[k].successor);
+  }
   fflush(stdout);
   _exit(0);
 }
