@@ -47,6 +47,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/cell.rs", "pointers into cells are dereferenced by unsafe functions in loom"),
     ("crates/selvedge/src/sync/arc.rs", "pinned and raw `Arc`s"),
     ("crates/selvedge/src/update.rs", "looks at the stack before and after a function"),
+    ("crates/selvedge/tests/freed_collections.rs", "memory that is used and freed"),
     ("crates/selvedge/tests/own_allocator.rs", "an allocator"),
     ("crates/graph/tests/memory.rs", "an allocator that counts"),
     ("crates/selvedge/src/alloc.rs", "functions that are unsafe in `std`"),

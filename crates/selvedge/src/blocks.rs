@@ -79,6 +79,14 @@ pub(crate) struct Block {
     referenced: bool,
 }
 
+impl Block {
+    /// What puts addresses in blocks into an order that is the same in every run.
+    pub fn order_of(&self, at: usize) -> (usize, usize, usize, u32, usize) {
+        let BlockId { thread, size, align, nth } = self.id;
+        (thread.index(), size, align, nth, at - self.at)
+    }
+}
+
 /// The blocks of a run.
 #[derive(Default)]
 pub(crate) struct Blocks {

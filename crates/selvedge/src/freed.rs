@@ -29,7 +29,7 @@
 use crate::blocks::Block;
 use crate::request::Request;
 use crate::runtime::At;
-use crate::shared::Shared;
+use crate::shared::{Numbered, Shared};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Addr, ThreadId};
@@ -214,12 +214,17 @@ impl Shared {
     }
 
     /// The next object of which a thread has to tell the engine, and its size; and whether there are no others, of any thread.
-    /// In the order in which they lay in memory: who has met which one first is not the same in every run.
+    /// In the order of their blocks, as these are known in every run: who has met which object first is not the same in all of them,
+    /// nor is where in memory blocks of different threads lie.
     pub fn next_free(&mut self, thread: ThreadId) -> (Option<(Addr, u64)>, bool) {
         let mine = thread.index() as u32 + 1;
         let due = self.numbers.iter().filter(|known| known.life.due != 0).count();
         let own = self.numbers.iter_mut().filter(|known| known.life.due == mine);
-        match own.min_by_key(|known| (known.place, known.seen.addr)) {
+        let blocks = &self.blocks;
+        let order = |known: &&mut Numbered| {
+            (blocks.within(known.place).map(|block| block.order_of(known.place)), known.seen.addr)
+        };
+        match own.min_by_key(order) {
             Some(known) => {
                 known.life.due = 0;
                 (Some((known.seen.addr, u64::from(known.size))), due == 1)

@@ -56,9 +56,10 @@ pub(crate) fn model_at(at: At, nth: u32) -> String {
     if nth > 1 { format!("{place}#{nth}") } else { place }
 }
 
-/// The place in that.
-pub(crate) fn place_of(model: &str) -> &str {
-    model.split_once('#').map_or(model, |(place, _)| place)
+/// Whether a text may be that: if there is a number, it is one that is needed.
+fn is_model(text: &str) -> bool {
+    let is_number = |number: &str| number.contains(':') || number.parse::<u32>().is_ok_and(|n| n > 1);
+    !text.is_empty() && text.rsplit_once('#').is_none_or(|(_, number)| is_number(number))
 }
 
 /// A model is about to run at a place: which one it is of those that this thread of the operating system (one test, that is) runs
@@ -157,7 +158,7 @@ impl Recorded {
         // A model that fails before its first operation has neither threads nor steps.
         let paths = paths.split('/').filter(|path| !path.is_empty());
         let threads: Vec<Vec<u32>> = paths.map(read_path).collect::<Option<_>>()?;
-        if model.is_empty() || !matches!(flags.len(), 4 | 5) {
+        if !is_model(model) || !matches!(flags.len(), 4 | 5) {
             return None;
         }
         let (mut made, mut links) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 use selvedge::sync::{Arc, Mutex, mpsc};
 use selvedge::thread;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ptr::null_mut;
 
 /// The engines and memory models.
@@ -466,62 +466,6 @@ fn what_std_counts_is_left_alone() {
 }
 
 /// What a value owns whose references are counted is freed when it is dropped, and that is no reason to say nothing.
-/// The first words of a node of a `BTreeMap` are a zero and its first key, and those of a table what is in it.
-#[test]
-fn numbers_in_memory_are_not_taken_for_counts() {
-    for key in [0, 1, 7] {
-        fails(&format!("the value of {key} in a map"), move || {
-            let state = Box::new(AtomicUsize::new(0));
-            let p = AtomicPtr::new((&raw const *state).cast_mut());
-            let map = Arc::new(Mutex::new(BTreeMap::from([(key, state)])));
-            let other = Arc::clone(&map);
-            // SAFETY: it may have been freed: the model finds that out.
-            let user = thread::spawn(move || unsafe { (*p.load(Relaxed)).store(1, Relaxed) });
-            let owner = thread::spawn(move || {
-                if let Some(state) = other.lock().unwrap().get_mut(&key) {
-                    *state = Box::new(AtomicUsize::new(0));
-                }
-            });
-            user.join().unwrap();
-            owner.join().unwrap();
-        });
-        fails(&format!("a table with 0 and {key}"), move || {
-            let table = vec![(0, key, node())];
-            let (one, other) = (AtomicPtr::new(table[0].2.load(Relaxed)), AtomicPtr::new(table[0].2.load(Relaxed)));
-            let user = thread::spawn(move || use_with(&one, |node| node.atomic.store(1, Relaxed)));
-            let owner = thread::spawn(move || {
-                fence(SeqCst);
-                free(&other);
-            });
-            user.join().unwrap();
-            owner.join().unwrap();
-            ignore(table);
-        });
-    }
-}
-
-/// The first count of a value that `new_cyclic` makes is zero as long as it makes it.
-#[test]
-fn counts_are_known_though_they_begin_with_a_zero() {
-    struct Value {
-        state: Box<AtomicUsize>,
-        own: std::sync::Weak<Value>,
-    }
-    passes("a value with a reference to itself", || {
-        let made = AtomicUsize::new(0);
-        let one = std::sync::Arc::new_cyclic(|own| {
-            made.store(1, Relaxed);
-            Value { state: Box::new(AtomicUsize::new(0)), own: own.clone() }
-        });
-        let other = std::sync::Arc::clone(&one);
-        made.store(2, Relaxed);
-        let handle = thread::spawn(move || other.own.upgrade().map(|value| value.state.store(1, Relaxed)));
-        one.state.store(2, Relaxed);
-        drop(one);
-        handle.join().unwrap();
-    });
-}
-
 #[test]
 fn what_counted_values_own_is_freed() {
     for swapped in [false, true] {

@@ -3,7 +3,7 @@
 use super::is_forever;
 use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Stats};
-use crate::replay::{Recorded, model_at, place_of};
+use crate::replay::{Recorded, model_at};
 use crate::report;
 use crate::runtime::{self, At};
 use crate::shared::Shared;
@@ -23,15 +23,13 @@ pub(super) enum One {
     Unreadable(String),
 }
 
-/// The execution that the environment asks for, or the checkpoint file has kept. If several models run at its place, it is asked for
-/// with the one that it is of; with others it is tried, in case they are counted otherwise.
+/// The execution that the environment asks for, or the checkpoint file has kept.
 pub(super) fn recorded(builder: &Builder, (at, nth): (At, u32)) -> One {
-    let is_here = |recorded: &Recorded| place_of(&recorded.model) == model_at(at, 1);
+    let is_here = |recorded: &Recorded| recorded.model == model_at(at, nth);
     if let Some(text) = std::env::var("SELVEDGE_REPLAY").ok().filter(|text| !text.is_empty()) {
         let Some(recorded) = Recorded::read(&text) else { return One::Unreadable(unreadable(&text)) };
         if is_here(&recorded) {
-            let is_asked = recorded.model == model_at(at, nth);
-            return One::Recorded(recorded, is_asked);
+            return One::Recorded(recorded, true);
         }
         say_that_it_is_of_another(&recorded.model, at);
         return One::None;
