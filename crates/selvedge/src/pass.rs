@@ -49,7 +49,7 @@ pub(crate) fn run(builder: &Builder, body: &Body, (at, nth): (At, u32)) -> Optio
     let running = Running::start(config);
     let again = match recorded(builder, (at, nth)) {
         One::None => None,
-        One::Recorded(recorded, is_asked) => run_again(body, recorded, is_asked),
+        One::Recorded(recorded, why) => run_again(body, recorded, why),
         One::Unreadable(failure) => {
             let not_covered = vec!["no execution was run".to_owned()];
             Some(Stats { failure: Some(failure), not_covered, ..Stats::default() })

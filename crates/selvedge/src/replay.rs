@@ -56,6 +56,11 @@ pub(crate) fn model_at(at: At, nth: u32) -> String {
     if nth > 1 { format!("{place}#{nth}") } else { place }
 }
 
+/// The place in that.
+pub(crate) fn place_of(model: &str) -> &str {
+    model.rsplit_once('#').filter(|(_, number)| number.parse::<u32>().is_ok()).map_or(model, |(place, _)| place)
+}
+
 /// Whether a text may be that: if there is a number, it is one that is needed.
 fn is_model(text: &str) -> bool {
     let is_number = |number: &str| number.contains(':') || number.parse::<u32>().is_ok_and(|n| n > 1);

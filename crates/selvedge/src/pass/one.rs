@@ -3,7 +3,7 @@
 use super::is_forever;
 use crate::machine::{self, Body, RustMachine};
 use crate::model::{Builder, Stats};
-use crate::replay::{Recorded, model_at};
+use crate::replay::{Recorded, model_at, place_of};
 use crate::report;
 use crate::runtime::{self, At};
 use crate::shared::Shared;
@@ -17,10 +17,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) enum One {
     /// None: all are explored.
     None,
-    /// This one, and whether the environment asks for it.
-    Recorded(Recorded, bool),
+    /// This one, and why.
+    Recorded(Recorded, Why),
     /// The environment asks for something that is no execution: what is said of it.
     Unreadable(String),
+}
+
+/// Why an execution is run again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The environment asks for it.
+    Asked,
+    /// The checkpoint file has kept it.
+    Kept,
+    /// The same; but it may be one of another model at the same place, so that it says nothing if threads wait in it.
+    KeptOfOther,
 }
 
 /// The execution that the environment asks for, or the checkpoint file has kept.
@@ -29,13 +40,17 @@ pub(super) fn recorded(builder: &Builder, (at, nth): (At, u32)) -> One {
     if let Some(text) = std::env::var("SELVEDGE_REPLAY").ok().filter(|text| !text.is_empty()) {
         let Some(recorded) = Recorded::read(&text) else { return One::Unreadable(unreadable(&text)) };
         if is_here(&recorded) {
-            return One::Recorded(recorded, true);
+            return One::Recorded(recorded, Why::Asked);
         }
         say_that_it_is_of_another(&recorded.model, at);
         return One::None;
     }
     let kept = builder.checkpoint_file.as_ref().and_then(|file| Recorded::read(&std::fs::read_to_string(file).ok()?));
-    kept.filter(is_here).map_or(One::None, |recorded| One::Recorded(recorded, false))
+    match kept {
+        Some(recorded) if is_here(&recorded) => One::Recorded(recorded, Why::Kept),
+        Some(recorded) if place_of(&recorded.model) == model_at(at, 1) => One::Recorded(recorded, Why::KeptOfOther),
+        _ => One::None,
+    }
 }
 
 /// What is said of a text that is no execution.
@@ -62,7 +77,7 @@ fn say_that_it_is_of_another(model: &str, at: At) {
 
 /// Runs one execution; none if it is not one of this model. What is seen of executions as a whole is not seen when one is run. So if
 /// it was only kept, and does not fail by itself, that is none either: all are explored.
-pub(super) fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Option<Stats> {
+pub(super) fn run_again(body: &Body, recorded: Recorded, why: Why) -> Option<Stats> {
     let updates = runtime::shared(|shared| {
         let updates = shared.config.updates;
         shared.config.spurious = recorded.spurious;
@@ -92,13 +107,14 @@ pub(super) fn run_again(body: &Body, recorded: Recorded, is_asked: bool) -> Opti
     let goes_on = replay.threads.iter().any(could_go_on);
     let found = match &replay.stop {
         Some((_, Stop::Violation(violation))) => Some(report::violation(violation)),
+        _ if why == Why::KeptOfOther && waits() => None,
         Some((_, Stop::Unsupported(unsupported))) => Some(report::unsupported(unsupported)),
         Some((_, Stop::Bound(bound))) => Some(format!("{}\n", bound.what)),
         None if recorded.is_cut() || goes_on || !spinning.is_empty() => None,
         None if waits() => Some(format!("deadlock: {} forever\n", they(&waiting(&replay), "wait"))),
         None => machine::leak().map(|violation| report::violation(&violation)),
     };
-    if found.is_none() && !is_asked {
+    if found.is_none() && why != Why::Asked {
         return None;
     }
     let mut failure = found.unwrap_or_else(|| {
