@@ -232,6 +232,10 @@ fn test(place: &Path, dir: &Path, (cfg, program): (&str, &[&str]), limit: u32) -
     Ok(models(&text))
 }
 
+/// What the library says of most models with exchanges that may fail for no reason at several places: that each thread has one such
+/// failure at most. That is so for all models, and has nothing to do with whether an exploration has come to its end.
+const ONCE: &str = "a thread has more than one exchange fail, wait end or future polled for no reason";
+
 /// What the library says about models, one after the other: what was not explored of one, and its counts.
 fn models(text: &str) -> Vec<Model> {
     let mut models = Vec::new();
@@ -239,7 +243,7 @@ fn models(text: &str) -> Vec<Model> {
     for line in text.lines() {
         let Some((_, said)) = line.split_once("selvedge: ") else { continue };
         if said.contains("not everything was explored") {
-            exhaustive = false;
+            exhaustive &= said.ends_with(ONCE);
         } else if said.contains(" executions, ") {
             models.push(Model { counts: said.to_owned(), exhaustive });
             exhaustive = true;
@@ -301,9 +305,11 @@ mod tests {
     #[test]
     fn models_are_told_apart_by_whether_they_were_explored_to_the_end() {
         let text = "running 1 test\nselvedge: 7 executions, 1 blocked, 2ms\nselvedge: not everything was explored: the \
-                    bound on time was reached\nselvedge: 9 executions, 0 blocked, 5s\n";
+                    bound on time was reached\nselvedge: 9 executions, 0 blocked, 5s\n\
+                    selvedge: not everything was explored: executions in which a thread has more than one exchange fail, wait end \
+                    or future polled for no reason\nselvedge: 2 executions, 0 blocked, 1s\n";
         let found: Vec<bool> = models(text).iter().map(|model| model.exhaustive).collect();
-        assert_eq!(found, [true, false]);
+        assert_eq!(found, [true, false, true]);
         assert_eq!(models(text)[0].counts, "7 executions, 1 blocked, 2ms");
     }
 }
