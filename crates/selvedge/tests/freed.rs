@@ -3,42 +3,17 @@
 
 #![allow(unsafe_code)]
 
+#[path = "support/freeing.rs"]
+mod freeing;
+
+use freeing::{WAYS, explore, fails, passes};
 use selvedge::cell::UnsafeCell;
-use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 use selvedge::sync::{Arc, Mutex, mpsc};
 use selvedge::thread;
 use std::collections::HashMap;
 use std::ptr::null_mut;
-
-/// The engines and memory models.
-const WAYS: [(Engine, MemoryModel); 3] =
-    [(Engine::Graph, MemoryModel::Rc11), (Engine::Graph, MemoryModel::Sc), (Engine::Trace, MemoryModel::Sc)];
-
-fn explore((engine, memory_model): (Engine, MemoryModel), f: impl Fn() + Send + Sync + 'static) -> Stats {
-    let mut builder = Builder::new();
-    (builder.engine, builder.memory_model) = (engine, memory_model);
-    builder.explore(f)
-}
-
-#[track_caller]
-fn fails(name: &str, f: impl Fn() + Clone + Send + Sync + 'static) {
-    for way in WAYS {
-        let stats = explore(way, f.clone());
-        let failure = stats.failure.unwrap_or_else(|| panic!("{name} passes {way:?} ({} executions)", stats.complete));
-        assert!(failure.contains("use-after-free"), "{name} {way:?}: {failure}");
-    }
-}
-
-#[track_caller]
-fn passes(name: &str, f: impl Fn() + Clone + Send + Sync + 'static) {
-    for way in WAYS {
-        let stats = explore(way, f.clone());
-        assert_eq!(stats.failure, None, "{name} {way:?}");
-        assert!(stats.complete > 0, "{name} {way:?}");
-    }
-}
 
 /// What is shared, with something of each kind.
 struct Node {

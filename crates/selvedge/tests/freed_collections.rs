@@ -2,40 +2,17 @@
 
 #![allow(unsafe_code)]
 
-use selvedge::model::{Builder, Engine, MemoryModel, Stats};
+// Not all of it is used here.
+#[allow(dead_code)]
+#[path = "support/freeing.rs"]
+mod freeing;
+
+use freeing::{fails, passes};
 use selvedge::sync::atomic::Ordering::{Relaxed, SeqCst};
 use selvedge::sync::atomic::{AtomicPtr, AtomicUsize, fence};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::thread;
 use std::collections::BTreeMap;
-
-/// The engines and memory models.
-const WAYS: [(Engine, MemoryModel); 3] =
-    [(Engine::Graph, MemoryModel::Rc11), (Engine::Graph, MemoryModel::Sc), (Engine::Trace, MemoryModel::Sc)];
-
-fn explore((engine, memory_model): (Engine, MemoryModel), f: impl Fn() + Send + Sync + 'static) -> Stats {
-    let mut builder = Builder::new();
-    (builder.engine, builder.memory_model) = (engine, memory_model);
-    builder.explore(f)
-}
-
-#[track_caller]
-fn fails(name: &str, f: impl Fn() + Clone + Send + Sync + 'static) {
-    for way in WAYS {
-        let stats = explore(way, f.clone());
-        let failure = stats.failure.unwrap_or_else(|| panic!("{name} passes {way:?} ({} executions)", stats.complete));
-        assert!(failure.contains("use-after-free"), "{name} {way:?}: {failure}");
-    }
-}
-
-#[track_caller]
-fn passes(name: &str, f: impl Fn() + Clone + Send + Sync + 'static) {
-    for way in WAYS {
-        let stats = explore(way, f.clone());
-        assert_eq!(stats.failure, None, "{name} {way:?}");
-        assert!(stats.complete > 0, "{name} {way:?}");
-    }
-}
 
 /// The first words of a node of a `BTreeMap` are a zero and its first key, and those of a table what is in it.
 #[test]
