@@ -14,6 +14,14 @@ use selvedge::sync::{Arc, Mutex};
 use selvedge::thread;
 use std::collections::BTreeMap;
 
+/// What a table has of something.
+#[repr(C)]
+struct Entry {
+    index: usize,
+    generation: usize,
+    state: *mut AtomicUsize,
+}
+
 /// The first words of a node of a `BTreeMap` are a zero and its first key, and those of a table what is in it.
 #[test]
 fn numbers_in_memory_are_not_taken_for_counts() {
@@ -27,7 +35,11 @@ fn numbers_in_memory_are_not_taken_for_counts() {
             let user = thread::spawn(move || unsafe { (*p.load(Relaxed)).store(1, Relaxed) });
             let owner = thread::spawn(move || {
                 if let Some(state) = other.lock().unwrap().get_mut(&key) {
-                    drop(std::mem::replace(state, Box::new(AtomicUsize::new(0))));
+                    // The map has the pointer still when the block is freed.
+                    #[allow(clippy::replace_box)]
+                    {
+                        *state = Box::new(AtomicUsize::new(0));
+                    }
                 }
             });
             user.join().unwrap();
@@ -35,7 +47,7 @@ fn numbers_in_memory_are_not_taken_for_counts() {
         });
         fails(&format!("a table with 0 and {key}"), move || {
             let state = Box::into_raw(Box::new(AtomicUsize::new(0)));
-            let table = Box::new([(0, key, state)]);
+            let table = Box::new([Entry { index: 0, generation: key, state }]);
             let (one, other) = (AtomicPtr::new(state), AtomicPtr::new(state));
             // SAFETY: it may have been freed: the model finds that out.
             let user = thread::spawn(move || unsafe { (*one.load(Relaxed)).store(1, Relaxed) });
@@ -46,7 +58,8 @@ fn numbers_in_memory_are_not_taken_for_counts() {
             });
             user.join().unwrap();
             owner.join().unwrap();
-            assert_eq!(table[0].2, state);
+            let [Entry { index, generation, state: same }] = *table;
+            assert_eq!((index, generation, same), (0, key, state));
         });
     }
 }
