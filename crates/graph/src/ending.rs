@@ -23,6 +23,7 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
     let mut waiting = 0;
     let mut cut = false;
     let mut failed = false;
+    let mut cut_off: SmallVec<[ThreadId; 4]> = SmallVec::new();
     for thread in threads(&runner.machine) {
         match runner.machine.status(thread) {
             Status::Ready if runner.machine.times_out(thread) => cut = true,
@@ -33,10 +34,15 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
                 waiting += 1;
             }
             Status::Ready => waiting += 1,
-            Status::AssumeBlocked => cut = true,
+            Status::AssumeBlocked => cut_off.push(thread),
             Status::Stopped => failed = true,
             Status::Absent | Status::Finished => {}
         }
+    }
+    if !cut_off.is_empty() {
+        let go_on = !cut && !failed && session.limits.deadlocks && go_round_for_ever(runner, graph, &cut_off);
+        waiting += if go_on { cut_off.len() } else { 0 };
+        cut |= !go_on;
     }
     if cut || failed {
         return Ok(if cut || runner.met_bound() { Ending::Blocked } else { Ending::Complete });
@@ -54,6 +60,18 @@ pub fn conclude<M: Machine>(runner: &mut Runner<M>, graph: &Graph, session: &mut
         session.stopped(stop, || schedule(machine, graph, None))?;
     }
     Ok(Ending::Complete)
+}
+
+/// Whether threads that were cut off in loops in which they change something go round for ever in what is left.
+fn go_round_for_ever<M: Machine>(runner: &mut Runner<M>, graph: &Graph, threads: &[ThreadId]) -> bool {
+    let newest = |loc| {
+        let &last = graph.location(loc).co.last()?;
+        let event = graph.event(last);
+        let (addr, size) = runner.place(loc);
+        (event.role == Role::Memory).then_some((addr, size, event.value))
+    };
+    let values: Vec<_> = graph.locations().filter_map(newest).collect();
+    runner.machine.go_round_for_ever(threads, &values)
 }
 
 /// Lets the machine look at the end of an execution. Its memory has the writes in the order in which they were added;

@@ -156,6 +156,13 @@ pub trait Machine {
         false
     }
 
+    /// Whether some `AssumeBlocked` threads, each of which was cut off in a loop in which it changes something, go round for ever if
+    /// nobody else goes on. Asked at the end of an execution, of all of them that there are, with the newest values of all
+    /// that was written in it; what there is elsewhere is in memory.
+    fn go_round_for_ever(&mut self, _threads: &[ThreadId], _values: &[(Addr, u8, u64)]) -> bool {
+        false
+    }
+
     /// Whether a loop that waits for others begins, or begins anew, with the operation that a thread stands at: it lets others go
     /// first there, which is no preemption.
     fn lets_others_go(&self, _thread: ThreadId) -> bool {

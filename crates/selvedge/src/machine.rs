@@ -16,6 +16,7 @@ pub(crate) mod awaits;
 mod came_round;
 mod churn;
 pub(crate) mod determinism;
+mod forever;
 mod handover;
 mod outside;
 mod owed;

@@ -203,6 +203,8 @@ pub(crate) struct Shared {
     pub endless: Endless,
     /// Whether one execution is run, and no thread runs twice.
     pub once: bool,
+    /// Whether threads were found to spin for ever in that execution.
+    pub for_ever: bool,
     /// How often a run has differed from its record.
     pub mismatches: u32,
     /// How many executions have ended, of explorations that were broken off as well.
@@ -309,6 +311,7 @@ impl Shared {
             found: Waits::default(),
             endless: Endless::default(),
             once: false,
+            for_ever: false,
             mismatches: 0,
             ended: 0,
             tracked: false,

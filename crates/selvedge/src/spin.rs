@@ -64,7 +64,8 @@
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
 //! chosen something in the cycle: it might choose otherwise. That a weak exchange does not fail for no reason is not chosen if it
-//! fails for a reason.
+//! fails for a reason. If something is not up to date, and the thread writes in the cycle, it may spin forever all the same: that
+//! is tried out (`machine/forever.rs`).
 //!
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
 //! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle; it is explored
@@ -191,6 +192,9 @@ pub(crate) struct Iteration {
     pub locks: bool,
     /// Whether something is written in it, the same as in the one before: it is not pure.
     pub repeats: bool,
+    /// Whether nothing in it was up to the thread, or to what others have added to something that it adds to as well: if it finds the
+    /// same again, it does the same again. If not, only a trial tells (`machine/forever.rs`).
+    pub forced: bool,
 }
 
 /// A cycle after which a thread does not go on.
@@ -200,16 +204,15 @@ pub(crate) enum Cycle {
     Pure(Iteration),
     /// The same, but the thread could have chosen otherwise.
     Chooses { locks: bool },
-    /// Others try to take a lock that is taken in it, but it was made often enough. No iteration if the thread could have chosen
-    /// otherwise.
-    InVain(Option<Iteration>),
+    /// Others try to take a lock that is taken in it, but it was made often enough.
+    InVain(Iteration),
     /// The same: it holds a lock when it comes round, which it gives back in between, so that others may have it then.
-    Holds,
+    Holds(Iteration),
     /// The same: others might have noticed what is changed in memory and put back.
-    Noticed(Option<Iteration>),
-    /// The same: it has written the same again, and nothing has come of it. No iteration if others have written something too,
-    /// where it adds to something: nobody knows what it finds next. Nor if the thread could have chosen otherwise.
-    Repeats(Option<Iteration>),
+    Noticed(Iteration),
+    /// The same: it has written the same again, and nothing has come of it. It is not forced if others have written something too,
+    /// where it adds to something: nobody knows what it finds next.
+    Repeats(Iteration),
     /// The same: it adds to something, and nothing has come of it.
     Adds,
     /// It is none, as the thread never comes back, but only looks (`endless.rs`).
@@ -345,10 +348,9 @@ impl Spin {
         if cycle.iter().any(|done| matches!(done, Done::Wrote { .. })) {
             let before = &self.done[visit.before..visit.done];
             let again = gives_back_what_it_takes(cycle) && are_alike(before, cycle) && !needs_others(before, cycle);
-            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
             // What it has chosen it might choose otherwise.
-            let is_forced = before == cycle && !cycle.contains(&Done::Chose);
-            let repeats = Cycle::Repeats(is_forced.then_some(iteration));
+            let forced = before == cycle && !cycle.contains(&Done::Chose);
+            let repeats = Cycle::Repeats(Iteration { steps: steps - visit.steps, locks: false, repeats: true, forced });
             let (most, cycle) = match (before == cycle || takes_away_what_it_adds(cycle), adds) {
                 (true, _) => (ROUNDS, repeats),
                 (false, true) => (ROUNDS, Cycle::Adds),
@@ -360,13 +362,14 @@ impl Spin {
         }
         let tried = cycle.iter().any(|done| matches!(done, Done::Took(lock) if is_tried(*lock)));
         if !gives_back_what_it_takes(cycle) || tried || noticed {
-            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
             let (gives_back, holds) = (gives_back_what_it_takes(cycle), holds_what_it_held(cycle));
+            // Where it holds a lock, others may wait for that.
+            let forced = gives_back && !cycle.contains(&Done::Chose);
+            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true, forced };
             visit.rounds += u32::from(gives_back || holds);
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
-            let iteration = (!cycle.contains(&Done::Chose)).then_some(iteration);
             let cycle = match (gives_back, noticed) {
-                (false, _) => Cycle::Holds,
+                (false, _) => Cycle::Holds(iteration),
                 (true, true) => Cycle::Noticed(iteration),
                 (true, false) => Cycle::InVain(iteration),
             };
@@ -375,7 +378,7 @@ impl Spin {
         let locks = cycle.iter().any(|done| *done != Done::Chose);
         Some(match cycle.contains(&Done::Chose) {
             true => Cycle::Chooses { locks },
-            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks, repeats: false }),
+            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks, repeats: false, forced: true }),
         })
     }
 }
@@ -488,12 +491,12 @@ mod tests {
         let mut spin = Spin::default();
         assert_eq!(
             cycle(&mut spin, &[load, load], false),
-            Some(Cycle::Pure(Iteration { steps: 2, locks: false, repeats: false }))
+            Some(Cycle::Pure(Iteration { steps: 2, locks: false, repeats: false, forced: true }))
         );
         assert_eq!(cycle(&mut spin, &[load, store], false), None);
         assert_eq!(
             cycle(&mut spin, &[load], false),
-            Some(Cycle::Pure(Iteration { steps: 1, locks: false, repeats: false }))
+            Some(Cycle::Pure(Iteration { steps: 1, locks: false, repeats: false, forced: true }))
         );
     }
 
@@ -506,7 +509,7 @@ mod tests {
     #[test]
     fn locks_that_are_given_back_are_part_of_a_cycle() {
         let (take, give) = (lock(Purpose::Lock), lock(Purpose::Unlock));
-        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true, repeats: false }));
+        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true, repeats: false, forced: true }));
         assert_eq!(cycle(&mut Spin::default(), &[take, give], false), pure);
         // Somebody else may have had it in between.
         assert_eq!(cycle(&mut Spin::default(), &[give, take], false), None);
@@ -527,7 +530,7 @@ mod tests {
                 spin.comes_back(vec![1], |_| false, false)
             })
         };
-        let repeats = Some(Cycle::Repeats(Some(Iteration { steps: 2, locks: false, repeats: true })));
+        let repeats = Some(Cycle::Repeats(Iteration { steps: 2, locks: false, repeats: true, forced: true }));
         assert_eq!(rounds(true, [0, 0, 0]), [None, repeats, repeats]);
         assert_eq!(rounds(true, [0, 2, 0]), [None, None, None], "it finds something else in between");
         assert_eq!(rounds(false, [0, 0, 0]), [None, None, None], "not yet");
@@ -538,7 +541,7 @@ mod tests {
         let ops = [lock(Purpose::Lock), lock(Purpose::Unlock)];
         let mut spin = Spin::default();
         let rounds = [0; 3].map(|_| cycle(&mut spin, &ops, true));
-        let iteration = Iteration { steps: 2, locks: false, repeats: true };
-        assert_eq!(rounds, [None, None, Some(Cycle::InVain(Some(iteration)))]);
+        let iteration = Iteration { steps: 2, locks: false, repeats: true, forced: true };
+        assert_eq!(rounds, [None, None, Some(Cycle::InVain(iteration))]);
     }
 }

@@ -6,7 +6,7 @@ use crate::runtime;
 use crate::text::{Text, width};
 use selvedge_ir::Order;
 use selvedge_machine::schedule::{EventRecord, Replay, Source, ThreadEnd};
-use selvedge_machine::{Access, Op, Purpose, Status, truncate};
+use selvedge_machine::{Access, Op, Purpose, Status, ThreadId, truncate};
 
 /// The steps of an execution, and where its threads are at its end. If that is their fault, they stay there for ever.
 pub(crate) fn table(replay: &Replay, forever: bool) -> String {
@@ -94,6 +94,15 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     if end.spins.is_none() {
         return Vec::new();
     }
+    if let Some(round) = round_with_writes(events, end.thread) {
+        let in_words = |&n: &usize| {
+            let mut text = String::new();
+            add_place(&mut text, events, n);
+            add_what(text.add(": "), events, n);
+            text
+        };
+        return round.iter().map(in_words).collect();
+    }
     let (mut lines, mut listed) = (Vec::new(), Vec::new());
     for (n, event) in events.iter().enumerate().rev().filter(|(_, event)| event.thread == end.thread) {
         match &event.op {
@@ -118,6 +127,22 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     }
     lines.reverse();
     lines
+}
+
+/// The steps of the last round of a loop, if a thread has made two that look the same, and writes there. (It is made more than once
+/// before the thread is cut off: `spin.rs`.)
+fn round_with_writes(events: &[EventRecord], thread: ThreadId) -> Option<Vec<usize>> {
+    let own: Vec<usize> = (0..events.len()).filter(|&n| events[n].thread == thread).collect();
+    let ends_with_two = |&round: &usize| {
+        let (before, last) = own[own.len() - 2 * round..].split_at(round);
+        before.iter().zip(last).all(|(&one, &other)| events[one].site.span == events[other].site.span)
+    };
+    let round = own[own.len() - (1..=own.len() / 2).find(ends_with_two)?..].to_vec();
+    let writes = |event: &EventRecord| {
+        let data = |access: &Access| access.purpose == Purpose::Data && access.order != Order::Plain;
+        matches!(&event.op, Op::Access(access) if data(access)) && event.done.new.is_some()
+    };
+    round.iter().any(|&n| writes(&events[n])).then_some(round)
 }
 
 /// A read, its value and who wrote that.

@@ -24,18 +24,26 @@ pub fn conclude<M: Machine>(
     let mut waiting = 0;
     let mut cut = false;
     let mut failed = false;
+    let mut cut_off = Vec::new();
     for thread in sc.threads() {
         match sc.machine.status(thread) {
             Status::Ready if sc.machine.times_out(thread) => cut = true,
             _ if would_try_again(sc, thread) => match reads_the_same_again(sc, thread, history) {
                 true => waiting += 1,
+                false if sc.machine.status(thread) == Status::AssumeBlocked => cut_off.push(thread),
                 false => cut = true,
             },
             Status::Ready => waiting += 1,
-            Status::AssumeBlocked => cut = true,
+            Status::AssumeBlocked => cut_off.push(thread),
             Status::Stopped => failed = true,
             Status::Absent | Status::Finished => {}
         }
+    }
+    if !cut_off.is_empty() {
+        // What is there is in memory.
+        let go_on = !cut && !failed && session.limits.deadlocks && sc.machine.go_round_for_ever(&cut_off, &[]);
+        waiting += if go_on { cut_off.len() } else { 0 };
+        cut |= !go_on;
     }
     if cut || failed {
         return Ok(if cut || bounded { Ending::Blocked } else { Ending::Complete });

@@ -220,11 +220,19 @@ impl Machine for RustMachine {
     fn spins(&self, thread: ThreadId) -> bool {
         self.state(thread).spins.is_some_and(|it| match it.repeats {
             // While others may still go on, it waits for nothing in particular.
+            true if runtime::shared(|shared| shared.for_ever) => true,
             true => {
-                self.is_at_end() && !self.others_wrote_since(thread, it.steps) && !self.others_look_at(thread, it.steps)
+                it.forced
+                    && self.is_at_end()
+                    && !self.others_wrote_since(thread, it.steps)
+                    && !self.others_look_at(thread, it.steps)
             }
             false => !it.locks || !self.others_came_since(thread, it.steps),
         })
+    }
+
+    fn go_round_for_ever(&mut self, threads: &[ThreadId], values: &[(Addr, u8, u64)]) -> bool {
+        RustMachine::go_round_for_ever(self, threads, values)
     }
 
     fn iteration(&self, thread: ThreadId) -> Option<usize> {

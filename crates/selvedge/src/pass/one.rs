@@ -139,23 +139,35 @@ pub(super) fn run_again(body: &Body, recorded: Recorded, why: Why) -> Option<Sta
 /// Whether a thread could make another step. In an execution that no interleaving explains, all that is known is which operations
 /// never wait; one that reads may.
 fn could_go_on(end: &ThreadEnd) -> bool {
-    let never_waits = || match &end.waiting {
+    end.status != Status::Finished && (end.enabled || end.status == Status::Ready && never_waits(end))
+}
+
+/// Whether a thread stands at an operation that never waits.
+fn never_waits(end: &ThreadEnd) -> bool {
+    match &end.waiting {
         Some((Op::Access(access), _)) => !access.reads() && !access.may_wait(),
         Some((op, _)) => !matches!(op, Op::Join { .. } | Op::CondWake { .. }),
         None => false,
-    };
-    end.status != Status::Finished && (end.enabled || end.status == Status::Ready && never_waits())
+    }
 }
 
-/// The names of threads that are at a livelock's end where they spin, which is noted in what they wait with: when one execution is
-/// run, nobody looks whether they come back to where they are.
+/// The names of threads that are at a livelock's end where they spin, which is noted in what they wait with, or said of them if they
+/// do not wait: when one execution is run, nobody looks whether they come back to where they are.
 fn spinning(replay: &mut Replay) -> Vec<String> {
-    let spins = |end: &mut ThreadEnd| match (end.status, &mut end.waiting) {
-        (Status::Ready, Some((Op::Access(access), _))) if access.purpose == Purpose::Data && access.reads() => {
+    let spins = |end: &mut ThreadEnd| {
+        if end.status == Status::Ready && never_waits(end) {
+            // It is about to begin the next round.
+            end.spins = end.waiting.take().map(|(_, site)| site);
+            end.status = Status::AssumeBlocked;
+        } else if end.status == Status::Ready
+            && let Some((Op::Access(access), _)) = &mut end.waiting
+            && access.purpose == Purpose::Data
+            && access.reads()
+        {
             access.spins = true;
-            true
+            return true;
         }
-        _ => end.spins.is_some(),
+        end.spins.is_some()
     };
     replay.threads.iter_mut().filter_map(|end| spins(end).then(|| end.name.clone())).collect()
 }
@@ -180,8 +192,13 @@ fn they(names: &[String], what: &str) -> String {
 
 /// An execution as it is without what is known of loops.
 pub(super) fn replay(body: &Body, recorded: &Recorded) -> Result<Replay, ReplayError> {
-    runtime::shared(|shared| shared.retries.on = false);
-    replay_as_it_is(body, &recorded.schedule)
+    runtime::shared(|shared| {
+        shared.retries.on = false;
+        shared.for_ever = recorded.kind == Some(ViolationKind::Livelock);
+    });
+    let result = replay_as_it_is(body, &recorded.schedule);
+    runtime::shared(|shared| shared.for_ever = false);
+    result
 }
 
 /// The same with what is known of loops.

@@ -49,11 +49,11 @@ impl Shared {
             }
             Cycle::InVain(iteration) => {
                 self.left_out.rounds = true;
-                iteration
+                Some(iteration)
             }
-            Cycle::Holds => {
+            Cycle::Holds(iteration) => {
                 self.left_out.holds = true;
-                None
+                Some(iteration)
             }
             Cycle::Endless => {
                 self.left_out.endless = true;
@@ -61,7 +61,7 @@ impl Shared {
             }
             Cycle::Repeats(iteration) => {
                 self.left_out.repeats = true;
-                iteration
+                Some(iteration)
             }
             Cycle::Adds => {
                 self.left_out.adds = true;
@@ -70,7 +70,7 @@ impl Shared {
             }
             Cycle::Noticed(iteration) => {
                 self.left_out.noticed = true;
-                iteration
+                Some(iteration)
             }
         }
     }
