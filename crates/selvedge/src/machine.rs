@@ -22,6 +22,7 @@ mod outside;
 mod owed;
 mod past;
 mod relayed;
+mod reordered;
 mod retries;
 mod returns;
 mod situation;

@@ -6,6 +6,7 @@
 use crate::request::Request;
 use crate::runtime;
 use crate::thread::{self, Packet, Thread};
+use selvedge_machine::ThreadId;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -13,16 +14,31 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 /// Stands in for `std::thread::Scope`.
 #[derive(Debug)]
 pub struct Scope<'scope, 'env: 'scope> {
-    /// Threads that have not been joined.
-    threads: RefCell<Vec<Thread>>,
+    threads: RefCell<Vec<Scoped>>,
     /// Whether one that was not joined has panicked is for its packet to say.
     panics: RefCell<Vec<Panicked>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
+/// A thread that the scope waits for.
+#[derive(Debug)]
+struct Scoped {
+    thread: Thread,
+    /// Who has joined it before.
+    joined_by: Option<ThreadId>,
+    /// Whether it counts as joined.
+    counted: bool,
+}
+
+impl Scoped {
+    fn id(&self) -> ThreadId {
+        self.thread.id().0
+    }
+}
+
 /// Says whether a thread has panicked.
-struct Panicked(selvedge_machine::ThreadId, Box<dyn Fn() -> bool>);
+struct Panicked(ThreadId, Box<dyn Fn() -> bool>);
 
 impl std::fmt::Debug for Panicked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -36,7 +52,7 @@ unsafe impl Sync for Scope<'_, '_> {}
 
 /// Waits for a scoped thread.
 pub struct ScopedJoinHandle<'scope, T> {
-    scope: *const RefCell<Vec<Thread>>,
+    scope: *const RefCell<Vec<Scoped>>,
     thread: Thread,
     /// None once it was joined.
     result: Option<Packet<T>>,
@@ -64,19 +80,21 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    runtime::must_be_inside();
+    let this = runtime::must_be_inside();
     let at = Location::caller();
     let scope = Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let mut waited = Vec::new();
     loop {
-        let Some(thread) = scope.threads.borrow_mut().pop() else { break };
+        let Some(next) = next_to_wait_for(&scope.threads.borrow(), this, &waited) else { break };
+        let thread = scope.threads.borrow()[next].thread.clone();
         // As in `std`, what is thread-local to it may be dropped later. It is not if that makes no difference.
         if runtime::shared(|shared| shared.config.sees_ends) {
             thread::wait_for_return(&thread, at);
         } else {
             runtime::perform(Request::join(thread.id().0), at);
-            runtime::shared(|shared| shared.unjoined -= 1);
+            let counted = std::mem::replace(&mut scope.threads.borrow_mut()[next].counted, true);
+            runtime::shared(|shared| shared.unjoined -= u32::from(!counted));
         }
         waited.push(thread.id().0);
     }
@@ -88,6 +106,21 @@ where
         Ok(_) if panicked => panic!("a scoped thread panicked"),
         Ok(value) => value,
     }
+}
+
+/// Which of the threads the scope waits for next, when it has waited for some. Others create threads and join them meanwhile. What
+/// they have done counts only when they have been waited for themselves: until then it depends on who ran first, which must
+/// make no difference.
+fn next_to_wait_for(threads: &[Scoped], this: ThreadId, waited: &[ThreadId]) -> Option<usize> {
+    runtime::shared(|shared| {
+        let has_ended = |thread: ThreadId| waited.contains(&thread);
+        let is_over = |it: &Scoped| has_ended(it.id()) || it.joined_by.is_some_and(|by| by == this || has_ended(by));
+        let path = |it: &Scoped| shared.threads.path(it.id());
+        let is_below = |it: &Scoped, other: &Scoped| it.id() != other.id() && path(it).starts_with(path(other));
+        let left = || threads.iter().enumerate().filter(|(_, it)| !is_over(it));
+        let known = left().filter(|(_, it)| !left().any(|(_, other)| is_below(it, other)));
+        known.max_by_key(|(_, it)| path(it)).map(|(n, _)| n)
+    })
 }
 
 impl<'scope> Scope<'scope, '_> {
@@ -116,7 +149,7 @@ impl<'scope> Scope<'scope, '_> {
             // run when what it borrows is gone.
             unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce()>>(body) }
         });
-        self.threads.borrow_mut().push(thread.clone());
+        self.threads.borrow_mut().push(Scoped { thread: thread.clone(), joined_by: None, counted: false });
         let packet = Packet::clone(&result);
         let has: Box<dyn Fn() -> bool + 'scope> =
             Box::new(move || packet.lock().is_ok_and(|left| left.panic.is_some()));
@@ -149,11 +182,14 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(mut self) -> std::thread::Result<T> {
         // SAFETY: the scope lives as long as the handle.
         let threads = unsafe { &*self.scope };
-        let waits_for = |thread: &Thread| thread.id() == self.thread.id();
-        let position = threads.borrow().iter().position(waits_for);
-        position.map(|n| threads.borrow_mut().remove(n));
-        // If the scope waits for the thread, or has, it has counted it, unless it only waits for what the thread returns.
-        let counts = position.is_some() || runtime::shared(|shared| shared.config.sees_ends);
+        let counts = {
+            let mut threads = threads.borrow_mut();
+            let own = threads.iter_mut().find(|it| it.thread.id() == self.thread.id());
+            let own = own.expect("a thread stays with its scope");
+            own.joined_by = Some(runtime::must_be_inside());
+            // If the scope has waited for the thread, it has counted it, unless it only waits for what the thread returns.
+            !std::mem::replace(&mut own.counted, true)
+        };
         thread::joined(&self.thread, &self.result.take().expect(thread::OPEN), counts)
     }
 

@@ -100,11 +100,20 @@ impl Blocks {
         if block.counted && counts(block) == Some((0, 0)) {
             return true;
         }
-        let drops = |other: &&Block| {
-            let is_one = !other.freed && other.referenced && counts(other).is_some_and(is_dropped);
-            is_one && !self.modelled.contains(&other.at)
-        };
-        self.blocks.iter().filter(drops).any(|other| other.counted || self.may_own(other, block))
+        self.dropped().any(|other| other.counted || self.may_own(other, block))
+    }
+
+    /// Whether a value is being dropped whose references the model does not count.
+    pub fn somebody_drops(&self) -> bool {
+        self.dropped().next().is_some()
+    }
+
+    /// The blocks of such values.
+    fn dropped(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().filter(|block| {
+            let is_one = !block.freed && block.referenced && counts(block).is_some_and(is_dropped);
+            is_one && !self.modelled.contains(&block.at)
+        })
     }
 
     /// Whether pointers lead from one block to another, or may do so: what atomics point to is known to the engine, and not to be

@@ -57,6 +57,10 @@ impl RustMachine {
 
     /// Lets threads make the steps of the script.
     fn follow_script(&mut self) -> Result<(), Stop> {
+        let begins = std::mem::take(&mut self.compared.begins);
+        if !begins.is_empty() {
+            return self.follow_otherwise(&begins);
+        }
         while let Some(Turn { thread, outcome, child, is_there }) = self.next_of_script() {
             if !is_there {
                 let Step { request, at, .. } = runtime::shared(|shared| shared.script.steps[shared.script.next - 1]);
@@ -68,6 +72,31 @@ impl RustMachine {
                 runtime::shared(|shared| shared.met.clear());
                 self.create(child);
                 self.go(child, 0, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where the steps are in another order: threads begin before these steps, and not when they are created.
+    fn follow_otherwise(&mut self, begins: &[(usize, ThreadId)]) -> Result<(), Stop> {
+        let end = self.made;
+        for n in 0..=begins.len() {
+            let begins = begins.get(n).copied();
+            runtime::shared(|shared| shared.script.end = begins.map_or(end, |(before, _)| before));
+            while let Some(Turn { thread, outcome, is_there, .. }) = self.next_of_script() {
+                if !is_there {
+                    let Step { request, at, .. } =
+                        runtime::shared(|shared| shared.script.steps[shared.script.next - 1]);
+                    self.check(thread, &request, at)?;
+                }
+                let came = self.go(thread, outcome, true);
+                self.notes_failure(came);
+            }
+            if let Some((_, thread)) = begins {
+                runtime::shared(|shared| shared.met.clear());
+                self.create(thread);
+                let came = self.go(thread, 0, true);
+                self.notes_failure(came);
             }
         }
         Ok(())

@@ -348,7 +348,9 @@ impl Machine for RustMachine {
         if let Some(stop) = &self.misled {
             return Err(stop.clone());
         }
-        if self.is_to_be_compared() || self.stale {
+        if self.is_to_be_compared() {
+            self.run_again_otherwise()?;
+        } else if self.stale {
             self.run_again()?;
         }
         leak().map_or(Ok(()), |violation| Err(Stop::Violation(Box::new(violation))))

@@ -24,6 +24,8 @@ use crate::virtual_address::may_be_virtual;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, SourceSpan, Status, Stop, ThreadId, Unsupported};
 
+/// Of the executions whose number is a power of two, each so-many-th is compared.
+pub(super) const COMPARED: u32 = 3;
 /// How often everything is tried again.
 const AGAIN: u32 = 2;
 
@@ -32,6 +34,12 @@ const AGAIN: u32 = 2;
 pub(super) struct Compared {
     /// Whether the present run is one of an execution, and not one that tries something out.
     pub real: bool,
+    /// Whether it is not to be as it was, but in another order, or cut off (`reordered.rs`).
+    pub otherwise: bool,
+    /// The threads that begin in it, and before which steps; none if they do when they are created.
+    pub begins: Vec<(usize, ThreadId)>,
+    /// What a thread says that has failed in such a run.
+    pub failed: Option<String>,
     /// Objects that were met in the run before, if that was one of an execution.
     met: Vec<Numbered>,
 }
@@ -47,7 +55,7 @@ enum Deed {
 impl Compared {
     /// Nothing yet, and a list that is used again.
     pub fn new_in(met: Vec<Numbered>) -> Compared {
-        Compared { real: false, met }
+        Compared { met, ..Compared::default() }
     }
 
     /// The list, for the next one.
@@ -76,6 +84,9 @@ impl RustMachine {
         }
         for n in 0..self.states.len() {
             self.compare_thread(ThreadId::new(n))?;
+        }
+        if self.compared.otherwise {
+            return Ok(());
         }
         let met = &self.compared.met;
         let differs = runtime::shared(|shared| {
@@ -126,7 +137,7 @@ impl RustMachine {
             shared.ended += 1;
             shared.ended
         });
-        ended.is_power_of_two() && ended.trailing_zeros().is_multiple_of(3)
+        ended.is_power_of_two() && ended.trailing_zeros().is_multiple_of(COMPARED)
     }
 
     /// A thread has failed: that has to come again.
@@ -179,12 +190,10 @@ impl RustMachine {
             return *runtime::starts_again();
         }
         let blocks_only = match (before, now) {
-            (Deed::Op(op, at), Some(now)) => {
-                at.is_none_or(|at| std::ptr::eq(at, now.at)) && is_same_but_for_blocks(op, &now.request.op())
-            }
+            (Deed::Op(op, at), Some(now)) => are_same_but_for_blocks(op, *at, now),
             _ => false,
         };
-        if blocks_only && tries_again() {
+        if blocks_only && !self.compared.otherwise && tries_again() {
             return *runtime::starts_again();
         }
         let place = match (before, now) {
@@ -196,7 +205,9 @@ impl RustMachine {
             Some(at) if at != *other => format!("{} at {at}", report::operation(op)),
             _ => report::operation(op),
         };
-        let after = now.map_or_else(|| "nothing".to_owned(), |now| report::operation(&now.request.op()));
+        let nothing =
+            || self.compared.failed.as_ref().map_or_else(|| "nothing".to_owned(), |why| format!("it failed: {why}"));
+        let after = now.map_or_else(nothing, |now| report::operation(&now.request.op()));
         let (before, other) = match before {
             Deed::Op(op, at) => (in_words(op, *at, &place), now.and_then(|now| other_object(op, &now.request.op()))),
             Deed::Other(what) => (what.clone(), None),
@@ -206,7 +217,14 @@ impl RustMachine {
             _ => after,
         };
         let name = report::name(thread);
-        not_deterministic(&format!("{name} did this in one run: {before}; and this in another: {after}"), place)
+        let what = match self.compared.otherwise {
+            false => format!("{name} did this in one run: {before}; and this in another: {after}"),
+            true => format!(
+                "{name} did this when threads ran in one order: {before}; and this in another: {after}. (Do threads tell each other \
+                 something by anything but the model's own objects, such as an atomic or a lock of `std`?)"
+            ),
+        };
+        not_deterministic(&what, place)
     }
 
     /// An object is not what it was when it was first met.
@@ -283,6 +301,11 @@ fn is_same(one: &Op, other: &Op) -> bool {
         }
         _ => one == other,
     }
+}
+
+/// Whether a thread stands at the same operation if blocks are known by other numbers.
+pub(super) fn are_same_but_for_blocks(op: &Op, at: Option<At>, now: &Pending) -> bool {
+    at.is_none_or(|at| std::ptr::eq(at, now.at)) && is_same_but_for_blocks(op, &now.request.op())
 }
 
 /// Whether two operations are the same if blocks are known by other numbers.
