@@ -9,6 +9,8 @@
 //! What comes after the last step that a run shares with the next one would not be compared with anything. So the first
 //! execution is run again as a whole, and so are some later ones, ever more rarely (those of explorations that were broken
 //! off count as well); and so is one in which a thread fails: a failure that does not come again is no failure of the model.
+//! Where all threads have come to their ends, that is done in another order (`reordered.rs`): what they tell each other by
+//! anything but operations is found then.
 //!
 //! Addresses may differ from one run to the next: they are not part of this, since the engine sees virtual ones
 //! (`virtual_address.rs`). But what a model's code allocates for the first time in a process (`std` has buffers, for
@@ -21,6 +23,7 @@ use crate::request::Request;
 use crate::runtime::{self, At, Pending};
 use crate::shared::Numbered;
 use crate::virtual_address::may_be_virtual;
+use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{Access, AccessKind, Addr, Op, SourceSpan, Status, Stop, ThreadId, Unsupported};
 
@@ -85,12 +88,12 @@ impl RustMachine {
         for n in 0..self.states.len() {
             self.compare_thread(ThreadId::new(n))?;
         }
-        if self.compared.otherwise {
-            return Ok(());
-        }
-        let met = &self.compared.met;
+        let Compared { met, otherwise, .. } = &self.compared;
         let differs = runtime::shared(|shared| {
             let known = &shared.numbers;
+            if *otherwise {
+                return first_values_differ(met, known);
+            }
             let common = met.len().min(known.len());
             (met[..common] != known[..common])
                 .then(|| met.iter().zip(known).find(|(before, now)| before != now).map(|(&a, &b)| (a, b)))
@@ -234,7 +237,8 @@ impl RustMachine {
         if runtime::shared(|shared| shared.restart) {
             return *runtime::starts_again();
         }
-        if (!same_object || may_be_virtual(before.init) || may_be_virtual(now.init)) && tries_again() {
+        let may_be_blocks = !same_object || may_be_virtual(before.init) || may_be_virtual(now.init);
+        if may_be_blocks && !self.compared.otherwise && tries_again() {
             return *runtime::starts_again();
         }
         let addr = now.seen.addr;
@@ -251,6 +255,17 @@ impl RustMachine {
         };
         not_deterministic(&what, place)
     }
+}
+
+/// An object whose first value differs, if there is one, where objects were met in another order. That pointers to blocks do says nothing
+/// then.
+fn first_values_differ(before: &[Numbered], now: &[Numbered]) -> Option<(Numbered, Numbered)> {
+    let before: FxHashMap<Addr, &Numbered> = before.iter().map(|known| (known.seen.addr, known)).collect();
+    let pointers = |one: &Numbered, other: &Numbered| may_be_virtual(one.init) && may_be_virtual(other.init);
+    now.iter().find_map(|now| {
+        let before = *before.get(&now.seen.addr)?;
+        (before.init != now.init && !pointers(before, now)).then_some((*before, *now))
+    })
 }
 
 /// The object that an operation is to, if another operation is to another one.
