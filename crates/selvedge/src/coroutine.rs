@@ -224,6 +224,11 @@ impl Strand {
         words
     }
 
+    /// The same while it is suspended, whatever it waits for.
+    pub fn image_at_rest(&self, engine: &Range<usize>) -> Option<Vec<u64>> {
+        (self.low != 0).then(|| self.image(self.low, engine))
+    }
+
     /// The same with all pointers.
     pub fn copy_to(&self, low: usize, copy: &mut Vec<u64>) {
         copy.clear();

@@ -10,9 +10,11 @@
 //!
 //! Others that wait must not get on by that. Who waits with an operation is asked about each value that is written in such a
 //! round. Who spins, or goes round himself, goes on in the same way with each of these values in the place of the newest one, or with
-//! each combination of them if he looks at several words: with all of them he has to come back without having written anything new.
-//! That is all that he can find if he looks at each of these words once in a round, if it is one thread that
-//! writes there, and if this thread leaves other memory alone. If not, nothing is said.
+//! each combination of them if he looks at several words. Each of these rounds has to bring him back without having written anything
+//! new, in a state that depends on nothing but what he has found in it: then he has nothing to remember rounds by, and what he can
+//! find in a row brings him nowhere else than what he can find once. (So each combination comes after each other one, and the state
+//! in which all of that has begun has to be among those that it leads to.) That is all that he can find if he looks at each of these
+//! words once in a round, if it is one thread that writes there, and if this thread leaves other memory alone. If not, nothing is said.
 //!
 //! Nor is anything said if a thread has a choice, waits, or does anything but access memory. How long a cycle is that is
 //! looked for is not known, so a state is compared with the one that was kept last, and they are kept ever more rarely.
@@ -31,8 +33,8 @@ use selvedge_machine::{Access, Addr, Machine, Op, Outcome, Status, ThreadId, tru
 const MOST_ROUNDS: u32 = 32;
 /// So many operations it may perform.
 const MOST_STEPS: u32 = 4_096;
-/// With so many combinations of what others write it may have to go round.
-const MOST_COMBINATIONS: usize = 64;
+/// With so many combinations of what others write it may have to go round, one after any other.
+const MOST_COMBINATIONS: usize = 32;
 
 /// What there is in atomics when threads go on at the end of an execution, and how many bytes each has.
 type Values = FxHashMap<Addr, (u8, u64)>;
@@ -51,14 +53,50 @@ struct Cycle {
 /// A thread that goes on.
 struct Goes<'a> {
     thread: ThreadId,
-    values: &'a mut Values,
+    values: Values,
     /// What it has done, on the way to the cycle as well.
     cycle: Cycle,
-    /// Words that others write to all the time, and where it has looked at them since it last came round.
-    open: &'a [Addr],
+    /// What others do all the time.
+    others: &'a [&'a Cycle],
+    /// Words that they write to and it looks at, and those of them at which it has looked since it last came round.
+    open: Vec<Addr>,
     looked: Vec<Addr>,
     /// Whether a weak exchange comes next, which has to fail for a reason, so that it need not be asked whether it does for none.
     is_weak: bool,
+}
+
+impl Goes<'_> {
+    /// A thread that goes on alone.
+    fn new(thread: ThreadId, values: Values) -> Goes<'static> {
+        let (open, looked) = (Vec::new(), Vec::new());
+        Goes { thread, values, cycle: Cycle::default(), others: &[], open, looked, is_weak: false }
+    }
+
+    /// Whether others write to a word.
+    fn is_written(&self, addr: Addr) -> bool {
+        self.others.iter().any(|cycle| cycle.writes_to(addr))
+    }
+
+    /// What there is where others do not write.
+    fn own_values(&self) -> Values {
+        self.values.iter().filter(|(addr, _)| !self.is_written(**addr)).map(|(&addr, &value)| (addr, value)).collect()
+    }
+}
+
+/// The values that others write to open words, in each combination; none if they are too many.
+fn combinations(open: &[Addr], others: &[&Cycle]) -> Vec<Vec<(Addr, u64)>> {
+    let mut combinations = vec![Vec::new()];
+    for &word in open {
+        let written = others.iter().flat_map(|cycle| &cycle.written).filter(|(addr, _)| *addr == word);
+        let with = |&value: &(Addr, u64)| {
+            combinations.iter().map(move |before| before.iter().copied().chain([value]).collect()).collect::<Vec<_>>()
+        };
+        combinations = written.flat_map(with).collect();
+        if combinations.len() > MOST_COMBINATIONS {
+            return Vec::new();
+        }
+    }
+    combinations
 }
 
 impl RustMachine {
@@ -72,7 +110,7 @@ impl RustMachine {
         }
         let mut values: Values = values.iter().map(|&(addr, size, value)| (addr, (size, value))).collect();
         let go_round = |machine: &mut RustMachine| {
-            let each = threads.iter().map(|&thread| Some((thread, machine.goes_round(thread, &mut values, &[])?)));
+            let each = threads.iter().map(|&thread| Some((thread, machine.goes_round(thread, &mut values)?)));
             let cycles = each.collect::<Option<Vec<_>>>()?;
             machine.all_keep_spinning(&cycles, &values).then_some(cycles)
         };
@@ -116,45 +154,88 @@ impl RustMachine {
         (0..self.states.len()).map(ThreadId::new).all(|thread| {
             let State { status: Status::AssumeBlocked, spins, .. } = *self.state(thread) else { return true };
             let own = cycles.iter().find(|(of, _)| *of == thread).map(|(_, cycle)| cycle);
+            let others: Vec<&Cycle> = cycles.iter().filter(|(of, _)| *of != thread).map(|(_, cycle)| cycle).collect();
             let steps = spins.map_or(0, |iteration| iteration.steps);
             let looks_at = |machine: &RustMachine, addr| {
                 own.is_some_and(|own| own.read.contains(&addr)) || machine.has_looked_at(thread, steps, addr)
             };
-            let others = || cycles.iter().filter(|(of, _)| *of != thread).map(|(_, cycle)| cycle);
-            let mut written: Vec<(Addr, u64)> = others().flat_map(|cycle| cycle.written.iter().copied()).collect();
-            written.retain(|&(addr, _)| looks_at(self, addr));
-            let is_left_alone = written.is_empty();
-            let touches = others().any(|cycle| cycle.touches && written.iter().any(|&(addr, _)| cycle.writes_to(addr)));
-            is_left_alone || !touches && self.keeps_spinning(thread, &written, own, values)
+            let written = others.iter().flat_map(|cycle| &cycle.written);
+            let mut open: Vec<Addr> = written.map(|&(addr, _)| addr).filter(|&addr| looks_at(self, addr)).collect();
+            open.sort_unstable();
+            open.dedup();
+            // Nobody writes where it looks, and so it will look nowhere else.
+            open.is_empty() || self.keeps_spinning(thread, open, own, &others, values.clone())
         })
     }
 
-    /// Whether a thread goes round for ever with each combination of some values, without writing anything new.
+    /// Whether a thread goes round for ever while others write to words that it looks at, the open ones. That is so if
+    ///
+    /// - with each combination of their values it comes back in one round, without having written anything new;
+    /// - the state in which it then is depends on nothing but the combination: not on the state in which it was before;
+    /// - it is in one of these states now.
     fn keeps_spinning(
         &mut self,
         thread: ThreadId,
-        written: &[(Addr, u64)],
+        mut open: Vec<Addr>,
         own: Option<&Cycle>,
-        values: &Values,
+        others: &[&Cycle],
+        values: Values,
     ) -> bool {
-        let mut open: Vec<Addr> = written.iter().map(|&(addr, _)| addr).collect();
-        open.sort_unstable();
-        open.dedup();
-        let of = |addr| written.iter().filter(move |(to, _)| *to == addr).map(|&(_, value)| value);
-        let count = open.iter().try_fold(1, |count: usize, &addr| count.checked_mul(of(addr).count()));
-        let Some(count) = count.filter(|&count| count <= MOST_COMBINATIONS) else { return false };
-        let mut values = values.clone();
-        (0..count).all(|mut n| {
-            for &addr in &open {
-                let (nth, of_them) = (n % of(addr).count(), of(addr));
-                n /= of(addr).count();
-                if let (Some((_, value)), Some(other)) = (values.get_mut(&addr), of_them.skip(nth).next()) {
+        self.keep_surroundings(thread);
+        let Some(now) = self.image_at_rest(thread) else { return false };
+        // A word that it looks at only then is open, too.
+        for _ in 0..=others.iter().map(|cycle| cycle.written.len()).sum() {
+            let combinations = combinations(&open, others);
+            if combinations.is_empty()
+                || others.iter().any(|it| it.touches && open.iter().any(|&addr| it.writes_to(addr)))
+            {
+                return false;
+            }
+            let mut goes = Goes { open: open.clone(), others, ..Goes::new(thread, values.clone()) };
+            let mut states: Vec<Option<Vec<u64>>> = vec![None; combinations.len()];
+            if !self.comes_back_with_each(&mut goes, &combinations, &mut states) {
+                return false;
+            }
+            if goes.open.len() == open.len() {
+                let is_known = |written: &(Addr, u64)| own.is_some_and(|own| own.written.contains(written));
+                let is_one_of_them = states.iter().flatten().any(|state| *state == now);
+                return is_one_of_them && goes.cycle.written.iter().all(is_known);
+            }
+            open = goes.open;
+        }
+        false
+    }
+
+    /// Whether a thread comes back with each combination, one after any other, and in the same state with each. As soon as it has looked
+    /// at another word that is open, that is to be asked again.
+    fn comes_back_with_each(
+        &mut self,
+        goes: &mut Goes<'_>,
+        combinations: &[Vec<(Addr, u64)>],
+        states: &mut [Option<Vec<u64>>],
+    ) -> bool {
+        let (count, open) = (states.len(), goes.open.len());
+        let own = goes.own_values();
+        // Each pair comes one after the other somewhere.
+        for n in (0..count).flat_map(|one| (0..count).flat_map(move |other| [one, other])) {
+            for &(addr, other) in &combinations[n] {
+                if let Some((_, value)) = goes.values.get_mut(&addr) {
                     *value = other;
                 }
             }
-            let is_known = |written: &(Addr, u64)| own.is_some_and(|own| own.written.contains(written));
-            self.goes_round(thread, &mut values, &open).is_some_and(|cycle| cycle.written.iter().all(is_known))
-        })
+            let Some(image) = self.comes_round(goes) else { return false };
+            let (_, suspended) = apart(&mut self.slots, goes.thread);
+            if goes.own_values() != own || !self.surroundings.are_there(goes.thread, suspended) {
+                return false;
+            }
+            if goes.open.len() > open {
+                return true;
+            }
+            if *states[n].get_or_insert_with(|| image.clone()) != image {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether all other threads that wait with an operation wait for something else than a thread writes in a cycle.
@@ -169,17 +250,35 @@ impl RustMachine {
         })
     }
 
-    /// What a thread does again and again, if it goes on alone and comes back to a state that it was in. Others write to
-    /// some words meanwhile.
-    fn goes_round(&mut self, thread: ThreadId, values: &mut Values, open: &[Addr]) -> Option<Cycle> {
-        let home = self.state(thread).at?;
-        let mut goes = Goes { thread, values, cycle: Cycle::default(), open, looked: Vec::new(), is_weak: false };
+    /// What a thread does again and again, if it goes on alone and comes back to a state that it was in.
+    fn goes_round(&mut self, thread: ThreadId, values: &mut Values) -> Option<Cycle> {
+        let mut goes = Goes::new(thread, std::mem::take(values));
         // Its stack and the values when they were kept, and after how many rounds that is done again.
         let mut kept: Option<(Vec<u64>, Values)> = None;
-        let (_, others) = apart(&mut self.slots, thread);
-        self.surroundings.forget();
-        self.surroundings.keep(thread, others);
-        let (mut rounds, mut next) = (0, 1);
+        self.keep_surroundings(thread);
+        let mut next = 1;
+        for rounds in 1..MOST_ROUNDS {
+            let image = self.comes_round(&mut goes)?;
+            let (_, others) = apart(&mut self.slots, thread);
+            let same = |(stack, before): &(Vec<u64>, Values)| *stack == image && *before == goes.values;
+            if kept.as_ref().is_some_and(same) && self.surroundings.are_there(thread, others) {
+                *values = goes.values;
+                return Some(goes.cycle);
+            }
+            if rounds == next {
+                next *= 2;
+                self.keep_surroundings(thread);
+                kept = Some((image, goes.values.clone()));
+            }
+        }
+        None
+    }
+
+    /// Lets a thread go on until it comes round, and what its stack is then.
+    fn comes_round(&mut self, goes: &mut Goes<'_>) -> Option<Vec<u64>> {
+        let thread = goes.thread;
+        let home = self.state(thread).at?;
+        goes.looked.clear();
         let mut outcome = 0;
         for _ in 0..MOST_STEPS {
             let slot = self.slots.get_mut(thread.index())?.as_mut()?;
@@ -191,33 +290,27 @@ impl RustMachine {
                 Came::Op => {
                     let (_, others) = apart(&mut self.slots, thread);
                     goes.cycle.touches |= !self.surroundings.are_there(thread, others);
-                    outcome = self.finds(&mut goes)?;
+                    outcome = self.finds(goes)?;
                 }
-                Came::To(Yielded::Yields { low, at }) if std::ptr::eq(at, home) => {
-                    let top = runtime::shared(|shared| shared.top);
-                    let (slot, others) = apart(&mut self.slots, thread);
-                    let image = slot.as_mut()?.strand.image(low, &self.pool.engine(top));
-                    let same = |(stack, before): &(Vec<u64>, Values)| *stack == image && before == goes.values;
-                    if kept.as_ref().is_some_and(same) && self.surroundings.are_there(thread, others) {
-                        return Some(goes.cycle);
-                    }
-                    goes.looked.clear();
-                    rounds += 1;
-                    if rounds == MOST_ROUNDS {
-                        return None;
-                    }
-                    if rounds == next {
-                        next *= 2;
-                        self.surroundings.forget();
-                        self.surroundings.keep(thread, others);
-                        kept = Some((image, goes.values.clone()));
-                    }
-                }
+                Came::To(Yielded::Yields { at, .. }) if std::ptr::eq(at, home) => return self.image_at_rest(thread),
                 Came::To(Yielded::Yields { .. }) => {}
                 _ => return None,
             }
         }
         None
+    }
+
+    /// Keeps what is around a thread, to see whether it changes that.
+    fn keep_surroundings(&mut self, thread: ThreadId) {
+        let (_, others) = apart(&mut self.slots, thread);
+        self.surroundings.forget();
+        self.surroundings.keep(thread, others);
+    }
+
+    /// The stack of a thread that has come round.
+    fn image_at_rest(&self, thread: ThreadId) -> Option<Vec<u64>> {
+        let top = runtime::shared(|shared| shared.top);
+        self.slots.get(thread.index())?.as_ref()?.strand.image_at_rest(&self.pool.engine(top))
     }
 
     /// What a thread finds that stands at an operation. None if that does not tell what it does next.
@@ -241,11 +334,16 @@ impl RustMachine {
             return None;
         }
         if access.reads() {
-            let is_open = goes.open.contains(&access.addr);
+            let is_open = goes.is_written(access.addr);
             if is_open && goes.looked.contains(&access.addr) {
                 return None;
             }
-            goes.looked.extend(is_open.then_some(access.addr));
+            if is_open {
+                goes.looked.push(access.addr);
+                if !goes.open.contains(&access.addr) {
+                    goes.open.push(access.addr);
+                }
+            }
             goes.cycle.read.push(access.addr);
         }
         let written = access.written(found).map(|new| truncate(new, access.size));
