@@ -321,10 +321,23 @@ impl Drop for Pool {
 }
 
 impl Pool {
-    /// From the lowest to the highest address of stacks that nobody uses at present.
-    pub fn unused(&self) -> Range<usize> {
+    /// From the lowest to the highest address of stacks that nobody uses at present. There may be something else between them.
+    pub fn unused_bounds(&self) -> Range<usize> {
         let start = self.stacks.iter().map(|stack| stack.limit().get()).min();
         start.unwrap_or(0)..self.stacks.iter().map(|stack| stack.base().get()).max().unwrap_or(0)
+    }
+
+    /// One with these.
+    #[cfg(test)]
+    pub fn with(stacks: Vec<DefaultStack>) -> Pool {
+        let mut pool = Pool::new();
+        pool.stacks = stacks;
+        pool
+    }
+
+    /// Whether an address is on such a stack, or at its end.
+    pub fn is_unused(&self, at: usize) -> bool {
+        self.stacks.iter().any(|stack| (stack.limit().get()..=stack.base().get()).contains(&at))
     }
 
     /// The stacks that models before this one have left.

@@ -291,6 +291,38 @@ pub(crate) fn variables() -> usize {
     THREAD.with(|variable| std::ptr::from_ref(variable).addr())
 }
 
+/// Where the stack of the operating system's thread ends, with its variables if they are there; the last address if that is not
+/// known.
+pub(crate) fn end_of_stack() -> usize {
+    thread_local! {
+        static END: Cell<usize> = const { Cell::new(0) };
+    }
+    if END.get() == 0 {
+        END.set(ask_end_of_stack().unwrap_or(usize::MAX));
+    }
+    END.get()
+}
+
+#[cfg(target_os = "linux")]
+fn ask_end_of_stack() -> Option<usize> {
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let (mut start, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the system fills in what is asked for, and is given back what it has allocated.
+    let is_known = unsafe {
+        libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0 && {
+            let found = libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut start, &raw mut size) == 0;
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            found
+        }
+    };
+    is_known.then(|| start.addr() + size)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_end_of_stack() -> Option<usize> {
+    None
+}
+
 /// Who runs.
 pub(crate) fn here() -> Option<Here> {
     let yielder = YIELDER.get();

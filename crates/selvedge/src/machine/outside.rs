@@ -29,6 +29,7 @@
 use super::situation::Span;
 use crate::blocks::Blocks;
 use crate::content;
+use crate::coroutine::Pool;
 use crate::machine::Body;
 use crate::runtime;
 use crate::shared::Shared;
@@ -176,7 +177,7 @@ impl Outside {
 
     /// Sees words, most of which are no pointers.
     #[inline]
-    fn see(&mut self, words: impl Iterator<Item = u64>, shared: &Shared, known: &Known) {
+    fn see(&mut self, words: impl Iterator<Item = u64>, shared: &Shared, known: &Known<'_>) {
         // Copied, so that they stay in registers.
         let (memory, stack) = (known.memory, known.stack);
         for word in words {
@@ -188,12 +189,13 @@ impl Outside {
     }
 
     #[inline(never)]
-    fn see_pointer(&mut self, word: u64, shared: &Shared, known: &Known) {
+    fn see_pointer(&mut self, word: u64, shared: &Shared, known: &Known<'_>) {
         let at = word as usize;
         let is_inside = known.closure.contains(word)
             || known.stacks.contains(word) && shared.places.on_stack(at).is_some()
             || known.blocks.contains(word) && shared.blocks.find(at).is_some()
             || known.copies.contains(word) && shared.places.copy_at(at).is_some()
+            || known.unused.contains(word) && known.pool.is_unused(at)
             || known.rest.iter().any(|span| span.contains(word))
             || may_be_virtual(word)
             || shared.recognise(word).is_some()
@@ -267,14 +269,14 @@ pub(super) struct Own<'a> {
     pub stack: Range<usize>,
     pub engine: Range<usize>,
     /// Stacks that nobody uses.
-    pub unused: Range<usize>,
+    pub pool: &'a Pool,
     /// Where the machine has its coroutines, and notes which of them runs.
     pub coroutines: Range<usize>,
     pub beat: Range<usize>,
 }
 
 /// Where words point to, most often first.
-struct Known {
+struct Known<'a> {
     /// Where memory is given out: above the program.
     memory: Span,
     stack: Span,
@@ -285,18 +287,24 @@ struct Known {
     blocks: Span,
     /// Where copies of what is in statics may be: they are put back, too.
     copies: Span,
+    /// Where stacks may be that nobody uses, and these.
+    unused: Span,
+    pool: &'a Pool,
     /// What the library works with.
-    rest: [Span; 7],
+    rest: [Span; 6],
 }
 
-impl Known {
-    fn new(own: Own<'_>, shared: &Shared) -> Known {
+impl<'a> Known<'a> {
+    fn new(own: Own<'a>, shared: &Shared) -> Known<'a> {
         let closure = Arc::as_ptr(own.closure).cast::<u8>().addr();
         let captured = 8 * captured(own.closure).count();
         let start = std::ptr::from_ref(shared).addr();
         let blocks = std::ptr::from_ref::<Blocks>(&shared.blocks).addr();
         let variables = runtime::variables();
-        let stacks = shared.places.stack_bounds();
+        let (stacks, unused) = (shared.places.stack_bounds(), own.pool.unused_bounds());
+        // Above the stack there is memory of others.
+        let top = runtime::end_of_stack();
+        let below_top = |range: Range<usize>| if range.start < top { range.start..range.end.min(top) } else { range };
         Known {
             memory: (content::end_of_program()..1 << 47).into(),
             // With their ends: whoever looks up where something lies may leave these there, as compilers like.
@@ -306,14 +314,15 @@ impl Known {
             closure: (closure - BEFORE..closure + captured.max(1)).into(),
             blocks: shared.blocks.bounds().into(),
             copies: shared.places.copy_bounds().into(),
+            unused: (unused.start..unused.end + 1).into(),
+            pool: own.pool,
             rest: [
-                (own.engine.start..own.engine.end + CALLERS).into(),
-                (own.unused.start..own.unused.end + 1).into(),
+                below_top(own.engine.start..own.engine.end + CALLERS).into(),
                 own.coroutines.into(),
                 own.beat.into(),
                 (start..start + size_of::<Shared>()).into(),
                 (blocks..blocks + size_of::<Blocks>()).into(),
-                (variables.saturating_sub(VARIABLES)..variables + VARIABLES).into(),
+                below_top(variables.saturating_sub(VARIABLES)..variables + VARIABLES).into(),
             ],
         }
     }
@@ -360,6 +369,7 @@ fn read(parts: &mut Vec<Part>, contents: &mut Vec<u64>) -> bool {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use corosensei::stack::{DefaultStack, Stack};
 
     #[test]
     fn what_is_not_there_is_not_looked_at() {
@@ -416,7 +426,8 @@ mod tests {
     #[test]
     fn what_the_library_works_with_is_not_looked_at() {
         let (closure, shared): (Body, _) = (Arc::new(|| ()), Shared::new());
-        let own = || Own { closure: &closure, stack: 0..0, engine: 0..0, unused: 0..0, coroutines: 0..0, beat: 0..0 };
+        let pool = Pool::new();
+        let own = || Own { closure: &closure, stack: 0..0, engine: 0..0, pool: &pool, coroutines: 0..0, beat: 0..0 };
         let blocks = std::ptr::from_ref::<Blocks>(&shared.blocks).addr() as u64;
         let mut outside = Outside::default();
         outside.keep(&shared, [&[blocks, blocks + 64][..]].into_iter(), own());
@@ -424,6 +435,40 @@ mod tests {
         let others = Box::new(5_u64);
         outside.keep(&shared, [&[std::ptr::from_ref(&*others).addr() as u64][..]].into_iter(), own());
         assert_eq!(outside.places, [std::ptr::from_ref(&*others).addr()]);
+    }
+
+    /// The system may have put memory of the allocator between stacks.
+    #[test]
+    fn what_is_between_stacks_that_nobody_uses_is_looked_at() {
+        let mut stacks = [0; 3].map(|_| DefaultStack::new(1 << 16).unwrap());
+        stacks.sort_by_key(|stack| stack.base());
+        let [low, between, high] = stacks;
+        let word = |stack: &DefaultStack| stack.base().get() as u64 - 64;
+        let words = [&low, &between, &high].map(word);
+        let (closure, shared, pool): (Body, _, _) = (Arc::new(|| ()), Shared::new(), Pool::with(vec![low, high]));
+        let own = Own { closure: &closure, stack: 0..0, engine: 0..0, pool: &pool, coroutines: 0..0, beat: 0..0 };
+        let mut outside = Outside::default();
+        outside.keep(&shared, [&words[..]].into_iter(), own);
+        assert_eq!(outside.places, [words[1] as usize]);
+    }
+
+    #[test]
+    fn nothing_above_the_stack_is_taken_for_frames_of_callers() {
+        std::thread::spawn(|| {
+            let local = 0_u8;
+            let (here, end) = (std::ptr::from_ref(&local).addr(), runtime::end_of_stack());
+            assert!(here < end && end - here < 1 << 18, "{here:x} {end:x}");
+            let (closure, shared, pool): (Body, _, _) = (Arc::new(|| ()), Shared::new(), Pool::new());
+            let engine = here..here + 64;
+            let own = Own { closure: &closure, stack: 0..0, engine, pool: &pool, coroutines: 0..0, beat: 0..0 };
+            let mut outside = Outside::default();
+            let words = [here as u64 & !7, end as u64 - 8, end as u64 + 8];
+            outside.keep(&shared, [&words[..]].into_iter(), own);
+            assert!(!outside.places.contains(&(words[0] as usize)) && !outside.places.contains(&(words[1] as usize)));
+            assert_eq!(outside.places, [end + 8]);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl RustMachine {
             closure: &self.body,
             stack: slot.strand.stack().0..slot.strand.stack().1,
             engine: self.pool.engine(runtime::shared(|shared| shared.top)),
-            unused: self.pool.unused(),
+            pool: &self.pool,
             coroutines: coroutines.start.addr()..coroutines.end.addr(),
             beat: self.pool.beat(),
         };
