@@ -155,8 +155,6 @@ pub(crate) struct RustMachine {
     /// Steps of the present run; those from `made` on have been taken back.
     steps: Vec<Step>,
     made: usize,
-    /// The number of steps of an execution that is over.
-    ended: Option<usize>,
     stale: bool,
     /// Why what the engine knows of the model does not hold: nothing that follows is an execution.
     misled: Option<Stop>,
@@ -245,7 +243,6 @@ impl RustMachine {
             states,
             steps,
             made: 0,
-            ended: None,
             stale: false,
             misled: None,
             saved,
@@ -560,11 +557,6 @@ impl RustMachine {
                 *slot = None;
             }
         }
-    }
-
-    /// Whether nobody goes on any more.
-    fn is_at_end(&self) -> bool {
-        self.ended == Some(self.made) || runtime::shared(|shared| shared.once)
     }
 
     fn state(&self, thread: ThreadId) -> &State {

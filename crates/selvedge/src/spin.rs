@@ -64,8 +64,8 @@
 //! If all that the thread has read in the cycle is up to date when nobody can go on any more, and nobody has had its locks
 //! since (`machine/handover.rs`), it spins forever: a livelock, which the engine reports. It is none if the thread has
 //! chosen something in the cycle: it might choose otherwise. That a weak exchange does not fail for no reason is not chosen if it
-//! fails for a reason. If something is not up to date, and the thread writes in the cycle, it may spin forever all the same: that
-//! is tried out (`machine/forever.rs`).
+//! fails for a reason. If the thread writes in the cycle, that is not enough: what it finds depends on what it has written itself,
+//! and on who has come last. Whether it spins forever is tried out then (`machine/forever.rs`).
 //!
 //! What is the state of a thread? All that it keeps on its stack, including its registers, which are there while it is
 //! suspended. So a loop that counts its iterations, to give up at some number, is not taken for a pure cycle; it is explored
@@ -192,9 +192,6 @@ pub(crate) struct Iteration {
     pub locks: bool,
     /// Whether something is written in it, the same as in the one before: it is not pure.
     pub repeats: bool,
-    /// Whether nothing in it was up to the thread, or to what others have added to something that it adds to as well: if it finds the
-    /// same again, it does the same again. If not, only a trial tells (`machine/forever.rs`).
-    pub forced: bool,
 }
 
 /// A cycle after which a thread does not go on.
@@ -210,8 +207,7 @@ pub(crate) enum Cycle {
     Holds(Iteration),
     /// The same: others might have noticed what is changed in memory and put back.
     Noticed(Iteration),
-    /// The same: it has written the same again, and nothing has come of it. It is not forced if others have written something too,
-    /// where it adds to something: nobody knows what it finds next.
+    /// The same: it has written the same again, and nothing has come of it.
     Repeats(Iteration),
     /// The same: it adds to something, and nothing has come of it.
     Adds,
@@ -348,9 +344,7 @@ impl Spin {
         if cycle.iter().any(|done| matches!(done, Done::Wrote { .. })) {
             let before = &self.done[visit.before..visit.done];
             let again = gives_back_what_it_takes(cycle) && are_alike(before, cycle) && !needs_others(before, cycle);
-            // What it has chosen it might choose otherwise.
-            let forced = before == cycle && !cycle.contains(&Done::Chose);
-            let repeats = Cycle::Repeats(Iteration { steps: steps - visit.steps, locks: false, repeats: true, forced });
+            let repeats = Cycle::Repeats(Iteration { steps: steps - visit.steps, locks: false, repeats: true });
             let (most, cycle) = match (before == cycle || takes_away_what_it_adds(cycle), adds) {
                 (true, _) => (ROUNDS, repeats),
                 (false, true) => (ROUNDS, Cycle::Adds),
@@ -363,9 +357,7 @@ impl Spin {
         let tried = cycle.iter().any(|done| matches!(done, Done::Took(lock) if is_tried(*lock)));
         if !gives_back_what_it_takes(cycle) || tried || noticed {
             let (gives_back, holds) = (gives_back_what_it_takes(cycle), holds_what_it_held(cycle));
-            // Where it holds a lock, others may wait for that.
-            let forced = gives_back && !cycle.contains(&Done::Chose);
-            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true, forced };
+            let iteration = Iteration { steps: steps - visit.steps, locks: false, repeats: true };
             visit.rounds += u32::from(gives_back || holds);
             (visit.before, visit.done, visit.steps) = (visit.done, done, steps);
             let cycle = match (gives_back, noticed) {
@@ -378,7 +370,7 @@ impl Spin {
         let locks = cycle.iter().any(|done| *done != Done::Chose);
         Some(match cycle.contains(&Done::Chose) {
             true => Cycle::Chooses { locks },
-            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks, repeats: false, forced: true }),
+            false => Cycle::Pure(Iteration { steps: steps - visit.steps, locks, repeats: false }),
         })
     }
 }
@@ -491,12 +483,12 @@ mod tests {
         let mut spin = Spin::default();
         assert_eq!(
             cycle(&mut spin, &[load, load], false),
-            Some(Cycle::Pure(Iteration { steps: 2, locks: false, repeats: false, forced: true }))
+            Some(Cycle::Pure(Iteration { steps: 2, locks: false, repeats: false }))
         );
         assert_eq!(cycle(&mut spin, &[load, store], false), None);
         assert_eq!(
             cycle(&mut spin, &[load], false),
-            Some(Cycle::Pure(Iteration { steps: 1, locks: false, repeats: false, forced: true }))
+            Some(Cycle::Pure(Iteration { steps: 1, locks: false, repeats: false }))
         );
     }
 
@@ -509,7 +501,7 @@ mod tests {
     #[test]
     fn locks_that_are_given_back_are_part_of_a_cycle() {
         let (take, give) = (lock(Purpose::Lock), lock(Purpose::Unlock));
-        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true, repeats: false, forced: true }));
+        let pure = Some(Cycle::Pure(Iteration { steps: 2, locks: true, repeats: false }));
         assert_eq!(cycle(&mut Spin::default(), &[take, give], false), pure);
         // Somebody else may have had it in between.
         assert_eq!(cycle(&mut Spin::default(), &[give, take], false), None);
@@ -530,7 +522,7 @@ mod tests {
                 spin.comes_back(vec![1], |_| false, false)
             })
         };
-        let repeats = Some(Cycle::Repeats(Iteration { steps: 2, locks: false, repeats: true, forced: true }));
+        let repeats = Some(Cycle::Repeats(Iteration { steps: 2, locks: false, repeats: true }));
         assert_eq!(rounds(true, [0, 0, 0]), [None, repeats, repeats]);
         assert_eq!(rounds(true, [0, 2, 0]), [None, None, None], "it finds something else in between");
         assert_eq!(rounds(false, [0, 0, 0]), [None, None, None], "not yet");
@@ -541,7 +533,7 @@ mod tests {
         let ops = [lock(Purpose::Lock), lock(Purpose::Unlock)];
         let mut spin = Spin::default();
         let rounds = [0; 3].map(|_| cycle(&mut spin, &ops, true));
-        let iteration = Iteration { steps: 2, locks: false, repeats: true, forced: true };
+        let iteration = Iteration { steps: 2, locks: false, repeats: true };
         assert_eq!(rounds, [None, None, Some(Cycle::InVain(iteration))]);
     }
 }

@@ -4,7 +4,7 @@
 
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::AtomicUsize;
-use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::{hint, thread};
 
@@ -311,5 +311,119 @@ fn two_that_raise_flags_for_each_other_in_vain_spin_for_ever() {
                 _ => assert!(spins_forever(&stats), "{way:?}: {stats:?}"),
             }
         }
+    }
+}
+
+/// Writes some values to words again and again, until another one is 1.
+fn writes_until_done(words: &[AtomicUsize], writes: &[(usize, usize)], done: usize) {
+    loop {
+        writes.iter().for_each(|&(n, value)| words[n].store(value, SeqCst));
+        if words[done].load(SeqCst) == 1 {
+            break;
+        }
+        hint::spin_loop();
+    }
+}
+
+/// One thread writes these values again and again until a word is 1; another one goes round a loop until it ends, and then lets it be 1.
+fn is_no_livelock(
+    writes: &'static [(usize, usize)],
+    done: usize,
+    ends: impl Fn(&[AtomicUsize; 4]) + Copy + Send + Sync + 'static,
+) {
+    for way in WAYS {
+        let stats = explore(way, move || {
+            let ours = words([0; 4]);
+            let theirs = Arc::clone(&ours);
+            thread::spawn(move || {
+                ends(&theirs);
+                theirs[done].store(1, SeqCst);
+            });
+            writes_until_done(&*ours, writes, done);
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
+    }
+}
+
+#[test]
+fn a_word_that_is_looked_at_only_if_another_one_has_a_value() {
+    is_no_livelock(&[(1, 1), (0, 1), (0, 0), (1, 0)], 2, |words| {
+        while !(words[3].load(SeqCst) == 0 && words[0].load(SeqCst) == 1 && words[1].load(SeqCst) == 1) {
+            hint::spin_loop();
+        }
+    });
+    is_no_livelock(&[(1, 1), (0, 1), (0, 0), (1, 0)], 2, |words| {
+        while !(words[0].load(SeqCst) == 1 && words[1].load(SeqCst) == 1) {
+            hint::spin_loop();
+        }
+    });
+}
+
+#[test]
+fn changes_that_are_counted() {
+    for most in [3, 4, 6, 10] {
+        is_no_livelock(&[(0, 2), (0, 0)], 1, move |words| {
+            let (mut changes, mut last) = (0, 0);
+            loop {
+                let now = words[0].load(SeqCst) + words[2].load(SeqCst);
+                if now != last {
+                    last = now;
+                    changes += 1;
+                    if changes == most {
+                        break;
+                    }
+                }
+                hint::spin_loop();
+            }
+        });
+    }
+}
+
+#[test]
+fn values_that_have_to_come_in_an_order() {
+    is_no_livelock(&[(0, 3), (0, 2), (0, 1), (0, 0)], 1, |words| {
+        let mut highest = 0;
+        loop {
+            words[2].load(SeqCst);
+            let now = words[0].load(SeqCst);
+            if now == highest + 1 {
+                highest = now;
+            }
+            if highest == 3 {
+                break;
+            }
+            hint::spin_loop();
+        }
+    });
+    is_no_livelock(&[(1, 1), (1, 0), (0, 1), (0, 0)], 2, |words| {
+        let mut first = false;
+        loop {
+            words[3].load(SeqCst);
+            if !first {
+                first = words[0].load(SeqCst) == 1;
+            } else if words[1].load(SeqCst) == 1 {
+                break;
+            }
+            hint::spin_loop();
+        }
+    });
+}
+
+/// In an execution graph, what was run first may come last.
+#[test]
+fn what_is_overwritten_later_was_run_before() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let ours = words([0]);
+            let theirs = Arc::clone(&ours);
+            thread::spawn(move || {
+                while theirs[0].load(SeqCst) != 2 {
+                    theirs[0].store(2, SeqCst);
+                    hint::spin_loop();
+                }
+            });
+            (0..9).for_each(|_| ours[0].store(0, SeqCst));
+        });
+        assert_eq!(stats.failure, None, "{way:?}");
     }
 }

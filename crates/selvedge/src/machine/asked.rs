@@ -219,14 +219,8 @@ impl Machine for RustMachine {
 
     fn spins(&self, thread: ThreadId) -> bool {
         self.state(thread).spins.is_some_and(|it| match it.repeats {
-            // While others may still go on, it waits for nothing in particular.
-            true if runtime::shared(|shared| shared.for_ever) => true,
-            true => {
-                it.forced
-                    && self.is_at_end()
-                    && !self.others_wrote_since(thread, it.steps)
-                    && !self.others_look_at(thread, it.steps)
-            }
+            // It waits for nothing in particular: what becomes of it is tried out when nobody goes on any more (`forever.rs`).
+            true => runtime::shared(|shared| shared.for_ever),
             false => !it.locks || !self.others_came_since(thread, it.steps),
         })
     }
@@ -271,7 +265,6 @@ impl Machine for RustMachine {
             (state.op, state.request) = (step.op, step.request);
         }
         self.made = made;
-        self.ended = None;
         self.told.truncate(made);
         self.came_round.forget(made);
         self.tries.told.truncate(made);
@@ -327,7 +320,6 @@ impl Machine for RustMachine {
 
     /// Who waits for a message that does not come would be told if all senders are gone (`sync/channel.rs`).
     fn ends(&mut self) {
-        self.ended = Some(self.made);
         let waits = |shared: &Shared, state: &State| match state.op {
             Op::Access(access) if state.status == Status::Ready => {
                 shared.origins.get(&access.addr).is_some_and(|(what, _)| *what == MESSAGE)

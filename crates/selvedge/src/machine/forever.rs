@@ -31,8 +31,9 @@ use selvedge_machine::{Access, Addr, Machine, Op, Outcome, Status, ThreadId, tru
 
 /// So often a thread may come round before it has to be in a state again.
 const MOST_ROUNDS: u32 = 32;
-/// So many operations it may perform.
-const MOST_STEPS: u32 = 4_096;
+/// It may perform so many operations in a round, and so many times as many as it did before: if it takes more, it has left the loop.
+const MOST_STEPS: u32 = 16;
+const MOST_TIMES: u32 = 4;
 /// With so many combinations of what others write it may have to go round, one after any other.
 const MOST_COMBINATIONS: usize = 32;
 
@@ -277,10 +278,11 @@ impl RustMachine {
     /// Lets a thread go on until it comes round, and what its stack is then.
     fn comes_round(&mut self, goes: &mut Goes<'_>) -> Option<Vec<u64>> {
         let thread = goes.thread;
-        let home = self.state(thread).at?;
+        let State { at: Some(home), spins, .. } = *self.state(thread) else { return None };
+        let before = spins.map_or(0, |iteration| iteration.steps);
         goes.looked.clear();
         let mut outcome = 0;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MOST_STEPS.saturating_add(MOST_TIMES.saturating_mul(before)) {
             let slot = self.slots.get_mut(thread.index())?.as_mut()?;
             runtime::repeats(false);
             let came = self.pool.resume(&mut slot.strand, outcome);

@@ -58,40 +58,6 @@ impl RustMachine {
         false
     }
 
-    /// Whether somebody else has written since to what a thread has accessed in its newest steps.
-    pub(super) fn others_wrote_since(&self, thread: ThreadId, steps: u32) -> bool {
-        let mut written = Vec::new();
-        let mut left = steps;
-        for step in self.steps[..self.made].iter().rev() {
-            let accessed = accessed(step);
-            if step.thread != thread {
-                written.extend(accessed.filter(|_| !is_quiet(&step.op, step.outcome)));
-            } else if left == 0 {
-                break;
-            } else {
-                left -= 1;
-                if accessed.is_some_and(|addr| written.contains(&addr)) {
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    /// Whether somebody else waits who looks at what a thread writes in its newest steps: he could see something else than he
-    /// has seen when they are made once more.
-    pub(super) fn others_look_at(&self, thread: ThreadId, steps: u32) -> bool {
-        let own = self.steps[..self.made].iter().rev().filter(|step| step.thread == thread).take(steps as usize);
-        let written: Vec<Addr> = own.filter(|step| !is_quiet(&step.op, step.outcome)).filter_map(accessed).collect();
-        let others = self.states.iter().enumerate().filter(|(n, _)| *n != thread.index());
-        others.filter(|(_, state)| matches!(state.status, Status::Ready | Status::AssumeBlocked)).any(|(n, state)| {
-            let looks = state.spins.map_or(0, |iteration| iteration.steps);
-            let pending = if let Op::Access(Access { addr, .. }) = state.op { Some(addr) } else { None };
-            let other = ThreadId::new(n);
-            written.iter().any(|&addr| pending == Some(addr) || self.has_looked_at(other, looks, addr))
-        })
-    }
-
     /// Whether a thread has accessed a word in its newest steps.
     pub(super) fn has_looked_at(&self, thread: ThreadId, steps: u32, addr: Addr) -> bool {
         let own = self.steps[..self.made].iter().rev().filter(|step| step.thread == thread).take(steps as usize);
