@@ -131,7 +131,7 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
 
 /// The steps of the last round of a loop, if a thread has made two that look the same, and writes there. (It is made more than once
 /// before the thread is cut off: `spin.rs`.)
-fn round_with_writes(events: &[EventRecord], thread: ThreadId) -> Option<Vec<usize>> {
+pub(crate) fn round_with_writes(events: &[EventRecord], thread: ThreadId) -> Option<Vec<usize>> {
     let own: Vec<usize> = (0..events.len()).filter(|&n| events[n].thread == thread).collect();
     let ends_with_two = |&round: &usize| {
         let (before, last) = own[own.len() - 2 * round..].split_at(round);

@@ -256,20 +256,43 @@ fn asks_in_vain() -> Stats {
     })
 }
 
+/// Each of its rounds begins with what it reads.
+fn looks_in_vain() -> Stats {
+    Builder::new().explore(|| {
+        let ours = words([0, 0]);
+        let theirs = Arc::clone(&ours);
+        thread::spawn(move || {
+            while theirs[1].load(Relaxed) != 2 {
+                theirs[0].store(2, Relaxed);
+                theirs[0].store(0, Relaxed);
+                hint::spin_loop();
+            }
+        });
+        ours[0].store(1, Relaxed);
+    })
+}
+
 #[test]
-fn target_for_ever() {
+fn target_asks() {
     println!("failure: {:?}", asks_in_vain().failure);
+}
+
+#[test]
+fn target_looks() {
+    println!("failure: {:?}", looks_in_vain().failure);
 }
 
 /// This program starts itself with the execution.
 #[test]
 fn it_can_be_run_again() {
-    let stats = asks_in_vain();
-    assert!(spins_forever(&stats), "{stats:?}");
-    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["target_for_ever", "--exact", "--nocapture"]).env("SELVEDGE_REPLAY", stats.replay.unwrap());
-    let again = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert!(again.contains("livelock: thread 1 spins forever") && again.contains("which was run again"), "{again}");
+    for (target, stats) in [("target_asks", asks_in_vain()), ("target_looks", looks_in_vain())] {
+        assert!(spins_forever(&stats), "{stats:?}");
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args([target, "--exact", "--nocapture"]).env("SELVEDGE_REPLAY", stats.replay.unwrap());
+        let again = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(again.contains("livelock: thread 1 spins forever") && again.contains("which was run again"), "{again}");
+        assert_eq!(again.matches("again and again: ").count(), 3, "{again}");
+    }
 }
 
 #[test]

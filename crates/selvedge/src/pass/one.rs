@@ -7,7 +7,7 @@ use crate::replay::{Recorded, model_at, place_of};
 use crate::report;
 use crate::runtime::{self, At};
 use crate::shared::Shared;
-use crate::table::table;
+use crate::table::{round_with_writes, table};
 use crate::update::Updates;
 use selvedge_machine::schedule::{self, Replay, ReplayError, Schedule, ThreadEnd};
 use selvedge_machine::{Op, Purpose, Status, Stop, ViolationKind};
@@ -154,8 +154,13 @@ fn never_waits(end: &ThreadEnd) -> bool {
 /// The names of threads that are at a livelock's end where they spin, which is noted in what they wait with, or said of them if they
 /// do not wait: when one execution is run, nobody looks whether they come back to where they are.
 fn spinning(replay: &mut Replay) -> Vec<String> {
+    let events = &replay.events;
+    let begins_round = |end: &ThreadEnd| {
+        let first = round_with_writes(events, end.thread).map(|round| &events[round[0]].site.span);
+        first.is_some_and(|first| end.waiting.as_ref().is_some_and(|(_, site)| site.span == *first))
+    };
     let spins = |end: &mut ThreadEnd| {
-        if end.status == Status::Ready && never_waits(end) {
+        if end.status == Status::Ready && (never_waits(end) || begins_round(end)) {
             // It is about to begin the next round.
             end.spins = end.waiting.take().map(|(_, site)| site);
             end.status = Status::AssumeBlocked;
