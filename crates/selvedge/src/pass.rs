@@ -259,6 +259,7 @@ fn explore_within(builder: &Builder, body: &Body, scope: Scope, line: &mut Line)
         shared.retries.on = builder.engine == Engine::Graph && !builder.attempts_one_by_one;
         shared.retries.spurious = builder.spurious;
         shared.bounded = scope.preemptions.is_some();
+        shared.reorders = builder.tries_out;
         shared.beginnings.clear();
         shared.rooms.clear();
     });

@@ -126,6 +126,8 @@ pub(crate) struct Shared {
     pub weakened: FxHashSet<Spot>,
     /// Whether preemptions are counted, and if so, operations with which loops that wait begin.
     pub bounded: bool,
+    /// Whether executions are run again in another order (`machine/reordered.rs`).
+    pub reorders: bool,
     pub beginnings: Vec<At>,
     /// How many messages there is room for in channels, by their addresses; if preemptions are counted.
     pub rooms: FxHashMap<Addr, u64>,
@@ -271,6 +273,7 @@ impl Shared {
             without_reason: FxHashMap::default(),
             weakened: FxHashSet::default(),
             bounded: false,
+            reorders: false,
             beginnings: Vec::new(),
             rooms: FxHashMap::default(),
             per_thread: Vec::new(),

@@ -15,10 +15,12 @@
 //!
 //! Then every thread has to come to the same operations, and to its end. If one does not, the execution is run again as it
 //! was. If it differs from the record then too, that is said as ever. If not, it is for the order, and the model is refused, but for
-//! two reasons:
+//! three reasons:
 //!
 //! - Only the numbers of blocks differ: threads have collected something in a vector of `std`'s, say, and another one has made
 //!   it larger. Values that point into blocks are then other values, though nobody could tell.
+//! - A thread tells the engine of a block that it has freed, or does not: whether it has to is found out by looking at memory, and
+//!   at who has used it so far (`freed.rs`).
 //! - Some thread is dropping a value whose references `std` counts, in one order or in the other. Who is the last owner is not known to
 //!   the model, and what others find when they are gets its verdict elsewhere (`RustMachine::is_misled`).
 //!
@@ -28,6 +30,7 @@
 use super::RustMachine;
 use super::determinism::{COMPARED, are_same_but_for_blocks};
 use crate::coroutine::Came;
+use crate::freed;
 use crate::runtime::{self, Yielded};
 use crate::script::Step;
 use rustc_hash::FxHashMap;
@@ -61,7 +64,9 @@ impl RustMachine {
         };
         // The step that its thread does not come to, if not all have been made.
         let missing = runtime::shared(|shared| shared.script.next.checked_sub(1));
-        let is_no_reason = somebody_drops() || missing.is_some_and(|last| self.only_blocks_differ(&self.steps[last]));
+        let is_about_blocks = |step: &Step| step.at.is_some_and(freed::is_place) || self.only_blocks_differ(step);
+        let missing_for_blocks = missing.is_some_and(|last| is_about_blocks(&self.steps[last]));
+        let is_no_reason = missing_for_blocks || self.somebody_frees() || somebody_drops();
         self.steps = as_it_was;
         let is_no_reason = is_no_reason || missing.is_some_and(|last| self.somebody_drops_at(order[last]));
         // If that is no other than this, it is not for the order. (Or everything starts again.)
@@ -78,6 +83,10 @@ impl RustMachine {
         runtime::take_updating();
         // Objects were met in another order, or not all of them.
         self.compared.real = false;
+        if runtime::is_spoiled() {
+            // Some thread was left in the middle of a panic: everything is explored on another thread of the system, without this.
+            runtime::shared(|shared| shared.restart = true);
+        }
         self.stale = true;
         result
     }
@@ -89,6 +98,11 @@ impl RustMachine {
         let _ = self.run_otherwise();
         self.made = made;
         somebody_drops()
+    }
+
+    /// Whether some thread is about to tell the engine of a block that it has freed.
+    fn somebody_frees(&self) -> bool {
+        self.slots.iter().flatten().any(|slot| slot.strand.pending().is_some_and(|now| freed::is_place(now.at)))
     }
 
     /// Whether a thread stands at a step but for the numbers of blocks.
@@ -116,7 +130,8 @@ impl RustMachine {
         let has_ended = |thread: ThreadId| self.state(thread).status == Status::Finished;
         let is_complete = (0..self.states.len()).map(ThreadId::new).all(has_ended);
         let may_differ = is_complete && self.states.len() > 1 && self.made == self.steps.len() && self.made <= MOST;
-        may_differ.then(|| in_another_order(&self.steps, Way::of(runtime::shared(|shared| shared.ended))))
+        let (reorders, ended) = runtime::shared(|shared| (shared.reorders, shared.ended));
+        (may_differ && reorders).then(|| in_another_order(&self.steps, Way::of(ended)))
     }
 }
 
