@@ -39,6 +39,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/tests/arc_counts.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/edges.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/for_ever.rs", "models of code that is unsafe by nature"),
+    ("crates/selvedge/tests/unknown_sharing.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/references.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/replay.rs", "models of code that is unsafe by nature"),
     ("crates/selvedge/tests/retries.rs", "models of code that is unsafe by nature"),
