@@ -51,7 +51,7 @@ pub struct DataRaces {
     valid: usize,
     reported: FxHashSet<(u32, u32, u32, u32)>,
     /// Whether a notification does not happen before the end of the wait that it ends
-    /// ([`Machine::notifications_synchronise`](selvedge_machine::Machine::notifications_synchronise)).
+    /// ([`Machine::notifications_synchronise`]).
     pub silent_wakes: bool,
     /// New races.
     pub found: Vec<Found>,
