@@ -114,7 +114,8 @@ pub(crate) struct Shared {
     /// The present run.
     pub run: u64,
     /// What is outside of the model is not put back with a thread that has met it (`saved.rs`). What is met after that gets the
-    /// number that it has got, and remembers another run, so that it is not mistaken.
+    /// number that it has got, so it must not remember the same run: this is that of what was met outside of the model, another
+    /// one than that of what was met inside, and a new one after each that was not put back.
     mark: u64,
     pub config: Config,
     pub left_out: LeftOut,
@@ -361,8 +362,8 @@ impl Shared {
     /// Everything starts again. What the last run has left is forgotten, not dropped: its threads stand where they were
     /// abandoned, and destructors would perform operations.
     pub fn new_run(&mut self) {
-        self.run = RUNS.fetch_add(1, Ordering::Relaxed);
-        self.mark = self.run;
+        self.run = RUNS.fetch_add(2, Ordering::Relaxed);
+        self.mark = self.run + 1;
         for thread in &mut self.per_thread {
             forget(&mut thread.locals);
         }

@@ -507,3 +507,31 @@ fn what_a_thread_has_met_while_it_was_tried_out_is_not_taken_for_something_else(
         assert_eq!(*objects.locks[1].lock().unwrap(), 2);
     });
 }
+
+#[test]
+fn a_static_that_a_thread_has_met_while_it_was_tried_out_is_not_taken_for_an_object_of_the_model() {
+    struct Counts(Arc<AtomicUsize>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, AcqRel);
+        }
+    }
+    static LIST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    for place in ENGINES {
+        let stats = builder(place).explore(|| {
+            let count = Arc::new(AtomicUsize::new(0));
+            let counts = Arc::new(Counts(Arc::clone(&count)));
+            let weak = Arc::downgrade(&counts);
+            let handle = thread::spawn(move || drop(Arc::try_unwrap(counts)));
+            drop(weak.upgrade());
+            let mut list = LIST.lock().unwrap();
+            // It is that of this execution, and not the original.
+            assert_eq!(list.len(), 0);
+            list.push(1);
+            drop(list);
+            handle.join().unwrap();
+            assert_eq!(count.load(Relaxed), 1);
+        });
+        assert_eq!(stats.failure, None);
+    }
+}
