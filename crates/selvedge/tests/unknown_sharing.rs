@@ -128,6 +128,143 @@ fn an_assertion_that_holds_in_one_order_only() {
     );
 }
 
+/// A thread that fails has ended, too, and may have made all its steps before.
+#[test]
+fn an_assertion_behind_the_last_operation() {
+    let model = || {
+        let shared = Arc::new((Outside::new(0), AtomicU32::new(0)));
+        let handles = [1, 2].map(|n| {
+            let other = Arc::clone(&shared);
+            thread::spawn(move || {
+                other.1.load(Relaxed);
+                other.0.store(n, SeqCst);
+            })
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        assert_eq!(shared.0.load(SeqCst), 2, "the other one was last");
+    };
+    is_refused(model, ["main did this", "it failed: assertion `left == right` failed: the other one was last"]);
+    is_refused(
+        || {
+            let shared = Arc::new((AtomicBool::new(false), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            let sets = thread::spawn(move || {
+                other.0.store(true, SeqCst);
+                other.1.load(Relaxed);
+            });
+            let other = Arc::clone(&shared);
+            let looks = thread::spawn(move || {
+                other.1.load(Relaxed);
+                assert!(other.0.load(SeqCst), "it is not set yet");
+            });
+            sets.join().unwrap();
+            looks.join().unwrap();
+        },
+        ["thread 2 did this", "it failed: it is not set yet"],
+    );
+}
+
+/// Who joins a thread that does not end then fails too, and is not to blame.
+#[test]
+fn a_thread_that_does_not_end() {
+    is_refused(
+        || {
+            let shared = Arc::new((Outside::new(0), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            let sets = thread::spawn(move || {
+                other.1.load(Relaxed);
+                other.0.store(1, SeqCst);
+                other.1.load(Relaxed);
+            });
+            let other = Arc::clone(&shared);
+            let looks = thread::spawn(move || {
+                other.1.load(Relaxed);
+                selvedge::assume(other.0.load(SeqCst) == 1);
+            });
+            sets.join().unwrap();
+            looks.join().unwrap();
+        },
+        ["thread 2 did this when threads ran in one order: it ended", "it failed: what it assumes does not hold"],
+    );
+}
+
+/// What is found out in another order lets everything start again, and then it is compared.
+#[test]
+fn a_loop_that_waits_for_what_the_model_does_not_know() {
+    is_refused(
+        || {
+            let shared = Arc::new((Outside::new(0), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            let sets = thread::spawn(move || {
+                other.1.load(Relaxed);
+                other.0.store(1, SeqCst);
+                other.1.load(Relaxed);
+            });
+            let other = Arc::clone(&shared);
+            let waits = thread::spawn(move || {
+                other.1.load(Relaxed);
+                while other.0.load(SeqCst) == 0 {
+                    thread::yield_now();
+                }
+                other.1.load(Relaxed);
+            });
+            sets.join().unwrap();
+            waits.join().unwrap();
+        },
+        [
+            "thread 2 did this when threads ran in one order: load, Relaxed",
+            "it failed: a loop that calls `hint::spin_loop`",
+        ],
+    );
+}
+
+/// What a thread does at once, and its creator after it was created, come in any order. It is found when some more executions were
+/// explored.
+#[test]
+fn a_thread_and_its_creator() {
+    is_refused(
+        || {
+            let shared = Arc::new((Outside::new(0), AtomicU32::new(0), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            let stores = thread::spawn(move || (1..8).for_each(|n| other.2.store(n, Relaxed)));
+            let other = Arc::clone(&shared);
+            let sets = thread::spawn(move || {
+                other.0.store(1, SeqCst);
+                other.1.load(Relaxed);
+            });
+            shared.1.store(shared.0.load(SeqCst), Relaxed);
+            shared.2.load(Relaxed);
+            shared.2.load(Relaxed);
+            sets.join().unwrap();
+            stores.join().unwrap();
+        },
+        ["main did this when threads ran in one order: store of 0", "store of 1"],
+    );
+}
+
+#[test]
+fn the_first_value_of_an_object() {
+    is_refused(
+        || {
+            let shared = Arc::new((Outside::new(0), AtomicU32::new(0)));
+            let other = Arc::clone(&shared);
+            let sets = thread::spawn(move || {
+                other.1.load(Relaxed);
+                other.0.store(1, SeqCst);
+                other.1.load(Relaxed);
+            });
+            let other = Arc::clone(&shared);
+            let makes = thread::spawn(move || {
+                other.1.load(Relaxed);
+                AtomicU32::new(other.0.load(SeqCst)).fetch_add(1, Relaxed);
+            });
+            sets.join().unwrap();
+            makes.join().unwrap();
+        },
+        ["the first value of", "and this in another: 0"],
+    );
+}
+
 #[test]
 fn messages_through_a_channel_of_std() {
     is_refused(

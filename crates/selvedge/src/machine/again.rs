@@ -90,15 +90,29 @@ impl RustMachine {
                     self.check(thread, &request, at)?;
                 }
                 let came = self.go(thread, outcome, true);
-                self.notes_failure(came);
+                self.notes_failure(thread, came);
             }
             if let Some((_, thread)) = begins {
-                runtime::shared(|shared| shared.met.clear());
-                self.create(thread);
-                let came = self.go(thread, 0, true);
-                self.notes_failure(came);
+                self.begins_otherwise(thread)?;
             }
         }
+        Ok(())
+    }
+
+    /// A thread begins as soon as its creator has come to where it is created, or later.
+    fn begins_otherwise(&mut self, thread: ThreadId) -> Result<(), Stop> {
+        let creation = runtime::shared(|shared| {
+            shared.met.clear();
+            let creates = |step: &&Step| matches!(step.op, Op::Spawn { child } if child == thread);
+            let is_there = shared.bodies.iter().any(|(child, _)| *child == thread);
+            shared.script.steps.iter().find(creates).copied().filter(|_| !is_there)
+        });
+        if let Some(Step { thread: creator, request, at, .. }) = creation {
+            self.check(creator, &request, at)?;
+        }
+        self.create(thread);
+        let came = self.go(thread, 0, true);
+        self.notes_failure(thread, came);
         Ok(())
     }
 

@@ -32,6 +32,9 @@ pub(super) const COMPARED: u32 = 3;
 /// How often everything is tried again.
 const AGAIN: u32 = 2;
 
+/// What is asked where an execution was run in another order.
+const SHARED: &str = "(Do threads tell each other something by anything but the model's own objects, such as an atomic or a lock of `std`?)";
+
 /// What is compared when executions end.
 #[derive(Default)]
 pub(super) struct Compared {
@@ -41,8 +44,8 @@ pub(super) struct Compared {
     pub otherwise: bool,
     /// The threads that begin in it, and before which steps; none if they do when they are created.
     pub begins: Vec<(usize, ThreadId)>,
-    /// What a thread says that has failed in such a run.
-    pub failed: Option<String>,
+    /// Threads that have failed in such a run, the first one first: why, and where.
+    pub failed: Vec<(ThreadId, String, SourceSpan)>,
     /// Objects that were met in the run before, if that was one of an execution.
     met: Vec<Numbered>,
 }
@@ -85,8 +88,11 @@ impl RustMachine {
         if !self.compared.real {
             return Ok(());
         }
-        for n in 0..self.states.len() {
-            self.compare_thread(ThreadId::new(n))?;
+        // Who has joined one that stands somewhere else, or has failed, may have failed because of that.
+        let failed = self.compared.failed.iter().map(|&(thread, ..)| thread);
+        let others = (0..self.states.len()).map(ThreadId::new).filter(|&thread| self.failure_of(thread).is_none());
+        for thread in others.chain(failed) {
+            self.compare_thread(thread)?;
         }
         let Compared { met, otherwise, .. } = &self.compared;
         let differs = runtime::shared(|shared| {
@@ -102,6 +108,7 @@ impl RustMachine {
         differs.map_or(Ok(()), |(before, now)| Err(self.met_differs(before, now)))
     }
 
+    /// Whether a thread stands where it stood.
     fn compare_thread(&self, thread: ThreadId) -> Result<(), Stop> {
         let state = &self.states[thread.index()];
         let slot = self.slots.get(thread.index()).and_then(Option::as_ref);
@@ -116,11 +123,23 @@ impl RustMachine {
                 }
                 Deed::Op(state.op, state.at)
             }
-            Status::Finished if now.is_none() && slot.is_none_or(|slot| slot.strand.has_ended()) => return Ok(()),
+            Status::Finished
+                if now.is_none()
+                    && self.failure_of(thread).is_none()
+                    && slot.is_none_or(|slot| slot.strand.has_ended()) =>
+            {
+                return Ok(());
+            }
             Status::Finished => Deed::Other("it ended".to_owned()),
             Status::Absent | Status::AssumeBlocked | Status::Stopped => return Ok(()),
         };
         Err(self.differs(thread, &before, now))
+    }
+
+    /// Why and where a thread has failed that was run in another order.
+    fn failure_of(&self, thread: ThreadId) -> Option<(&str, SourceSpan)> {
+        let failed = self.compared.failed.iter().find(|(other, ..)| *other == thread);
+        failed.map(|(_, why, place)| (why.as_str(), place.clone()))
     }
 
     /// Whether a thread is where the record says.
@@ -202,14 +221,14 @@ impl RustMachine {
         let place = match (before, now) {
             (_, Some(now)) => runtime::span(now.at),
             (Deed::Op(_, Some(at)), None) => runtime::span(at),
-            _ => SourceSpan::default(),
+            _ => self.failure_of(thread).map(|(_, place)| place).unwrap_or_default(),
         };
         let in_words = |op: &Op, at: Option<At>, other: &SourceSpan| match at.map(runtime::span) {
             Some(at) if at != *other => format!("{} at {at}", report::operation(op)),
             _ => report::operation(op),
         };
         let nothing =
-            || self.compared.failed.as_ref().map_or_else(|| "nothing".to_owned(), |why| format!("it failed: {why}"));
+            || self.failure_of(thread).map_or_else(|| "nothing".to_owned(), |(why, _)| format!("it failed: {why}"));
         let after = now.map_or_else(nothing, |now| report::operation(&now.request.op()));
         let (before, other) = match before {
             Deed::Op(op, at) => (in_words(op, *at, &place), now.and_then(|now| other_object(op, &now.request.op()))),
@@ -223,8 +242,7 @@ impl RustMachine {
         let what = match self.compared.otherwise {
             false => format!("{name} did this in one run: {before}; and this in another: {after}"),
             true => format!(
-                "{name} did this when threads ran in one order: {before}; and this in another: {after}. (Do threads tell each other \
-                 something by anything but the model's own objects, such as an atomic or a lock of `std`?)"
+                "{name} did this when threads ran in one order: {before}; and this in another: {after}. {SHARED}"
             ),
         };
         not_deterministic(&what, place)
@@ -247,7 +265,14 @@ impl RustMachine {
         let place = origin.map(runtime::span).unwrap_or_default();
         let what = if same_object {
             let (before, now) = (before.init, now.init);
-            format!("the first value of {object} was this in one run: {before}; and this in another: {now}")
+            match self.compared.otherwise {
+                false => {
+                    format!("the first value of {object} was this in one run: {before}; and this in another: {now}")
+                }
+                true => format!(
+                    "the first value of {object} was this when threads ran in one order: {before}; and this in another: {now}. {SHARED}"
+                ),
+            }
         } else {
             let first = report::object(before.seen.addr);
             let object = if first == object { another(addr) } else { object };

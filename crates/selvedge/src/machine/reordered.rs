@@ -3,15 +3,17 @@
 //! A thread must learn of others by operations only. What it reads from an atomic of `std` that another thread has written depends
 //! on who ran first, and that is not up to the engine: of all orders of the steps of an execution it takes one, and what threads
 //! would do in the others is left out without a word. So where a complete execution is run again to be compared (`determinism.rs`),
-//! that is done in an order that is as different as can be: of two steps that may change places, the later one comes first; or, the
-//! next time, that of the thread that has created the other's. These stay as they were:
+//! that is done in an order that is as different as can be. There are three ways, by turns: of two steps that may change places, the
+//! later one comes first; or that of the thread that has created the other's; or that of the one that was created. These stay as they
+//! were:
 //!
 //! - steps of one thread; of a thread and those that it creates; of a thread and who joins it;
 //! - steps that use the same object, if one of them may change it. So what happens before something still comes before it, and
 //!   locks are handed over as they were. What is freed comes where it was among all steps: who has used it decides whether there
 //!   is anything to be told of.
 //!
-//! A thread begins as late as that, and not when it is created: what it does before its first step may come later, too.
+//! A thread begins as late as that, and not when it is created: what it does before its first step may come later, too. In the third
+//! way, it begins and goes on before its creator does.
 //!
 //! Then every thread has to come to the same operations, and to its end. If one does not, the execution is run again as it
 //! was. If it differs from the record then too, that is said as ever. If not, it is for the order, and the model is refused, but for
@@ -37,7 +39,6 @@ use rustc_hash::FxHashMap;
 use selvedge_ir::EntityRef;
 use selvedge_machine::{AccessKind, Addr, Op, Status, Stop, ThreadId};
 use smallvec::SmallVec;
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Executions with more steps are run again in the order that they have.
@@ -69,6 +70,10 @@ impl RustMachine {
         let is_no_reason = missing_for_blocks || self.somebody_frees() || somebody_drops();
         self.steps = as_it_was;
         let is_no_reason = is_no_reason || missing.is_some_and(|last| self.somebody_drops_at(order[last]));
+        if runtime::shared(|shared| shared.restart) {
+            // What was found out in that order is why: the next one is compared instead.
+            runtime::shared(|shared| shared.ended = 0);
+        }
         // If that is no other than this, it is not for the order. (Or everything starts again.)
         self.run_again()?;
         if is_no_reason { Ok(()) } else { Err(differs) }
@@ -78,7 +83,8 @@ impl RustMachine {
     fn run_otherwise(&mut self) -> Result<(), Stop> {
         self.compared.otherwise = true;
         let result = self.run_again();
-        (self.compared.otherwise, self.compared.failed) = (false, None);
+        self.compared.otherwise = false;
+        self.compared.failed.clear();
         runtime::take_panic();
         runtime::take_updating();
         // Objects were met in another order, or not all of them.
@@ -113,16 +119,20 @@ impl RustMachine {
     }
 
     /// Notes that a thread has failed in such a run.
-    pub(super) fn notes_failure(&mut self, came: Came) {
-        match came {
-            Came::Panic(panic) => self.compared.failed = Some(panic.0),
+    pub(super) fn notes_failure(&mut self, thread: ThreadId, came: Came) {
+        let (why, place) = match came {
+            Came::Panic(panic) => *panic,
+            Came::To(Yielded::Assumes(at)) => ("what it assumes does not hold".to_owned(), runtime::span(at)),
             Came::To(Yielded::Stop(stop)) => match *stop {
-                Stop::Violation(violation) => self.compared.failed = Some(violation.message),
-                Stop::Unsupported(unsupported) => self.compared.failed = Some(unsupported.feature),
-                Stop::Bound(_) => {}
+                Stop::Violation(violation) => {
+                    (violation.message, violation.places.into_iter().next().unwrap_or_default().0)
+                }
+                Stop::Unsupported(unsupported) => (unsupported.feature, unsupported.place),
+                Stop::Bound(_) => return,
             },
-            _ => {}
-        }
+            _ => return,
+        };
+        self.compared.failed.push((thread, why, place));
     }
 
     /// Another order of what has happened in an execution; none if it did not come to its end everywhere, or is too long.
@@ -148,25 +158,40 @@ enum Event {
 }
 
 /// Which of two events comes first that may be in any order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// The one that was later.
     LatestFirst,
     /// That of the thread that creates others; if there are several, the later one.
     CreatorsFirst,
+    /// That of the thread that was created by others.
+    ChildrenFirst,
 }
 
 impl Way {
-    /// So many executions have ended: both ways come in turn.
+    /// So many executions have ended: all ways come in turn.
     fn of(ended: u64) -> Way {
-        if (ended.trailing_zeros() / COMPARED).is_multiple_of(2) { Way::LatestFirst } else { Way::CreatorsFirst }
+        const WAYS: [Way; 3] = [Way::LatestFirst, Way::CreatorsFirst, Way::ChildrenFirst];
+        WAYS[(ended.trailing_zeros() / COMPARED) as usize % WAYS.len()]
+    }
+
+    /// How late a thread comes that is the child of a child, and so on, so many times.
+    fn lateness(self, depth: u32) -> u32 {
+        match self {
+            Way::LatestFirst => 0,
+            Way::CreatorsFirst => depth,
+            Way::ChildrenFirst => JOINS - 1 - depth,
+        }
     }
 }
+
+/// Who joins lets all others go first: otherwise those that are joined in the order in which they have run would do so again.
+const JOINS: u32 = u32::MAX;
 
 /// Events that come before another one whatever the order: those that do so at once, from which the others follow.
 #[derive(Default)]
 struct Before {
-    /// The last event of each thread, or that which has created it.
+    /// The last event of each thread, or the one after which it may begin.
     last: Vec<Option<usize>>,
     /// The last step that may have changed an object, and those that have looked at it since.
     objects: FxHashMap<Addr, (Option<usize>, Few)>,
@@ -179,15 +204,15 @@ type Few = SmallVec<[usize; 4]>;
 
 impl Before {
     /// What comes before the next event of a thread at once.
-    fn of(&mut self, n: usize, thread: ThreadId, step: Option<&Step>) -> Few {
+    fn of(&mut self, n: usize, thread: ThreadId, step: Option<&Step>, way: Way) -> Few {
         let mut before = Few::new();
-        before.extend(*self.last_of(thread));
+        let last = self.last_of(thread).replace(n);
+        before.extend(last);
         before.extend(self.freed);
-        *self.last_of(thread) = Some(n);
         self.since.push(n);
         let Some(step) = step else { return before };
         match step.op {
-            Op::Spawn { child } => *self.last_of(child) = Some(n),
+            Op::Spawn { child } => *self.last_of(child) = if way == Way::ChildrenFirst { last } else { Some(n) },
             Op::Join { thread } => before.extend(*self.last_of(thread)),
             Op::Free { .. } => {
                 before.extend(self.since.drain(..).filter(|&other| other != n));
@@ -225,27 +250,26 @@ fn only_looks(op: &Op) -> bool {
 /// nothing else has to come after.
 fn in_another_order(steps: &[Step], way: Way) -> Vec<Event> {
     let (mut known, mut depths) = (Before::default(), vec![0_u32]);
-    // Each with how late it should come, and what comes before it. Who joins lets all others go first: otherwise those that are joined
-    // in the order in which they have run would do so again.
+    // Each with how late it should come, and what comes before it.
     let mut events: Vec<(Event, u32, Few)> = Vec::with_capacity(steps.len());
     for (n, step) in steps.iter().enumerate() {
         let depth = depths[step.thread.index()];
-        let late = if matches!(step.op, Op::Join { .. }) { u32::MAX } else { depth };
-        events.push((Event::Step(n), late, known.of(events.len(), step.thread, Some(step))));
+        let late = if matches!(step.op, Op::Join { .. }) { JOINS } else { way.lateness(depth) };
+        events.push((Event::Step(n), late, known.of(events.len(), step.thread, Some(step), way)));
         if let Op::Spawn { child } = step.op {
-            let depth = if matches!(way, Way::CreatorsFirst) { depth + 1 } else { 0 };
             depths.resize(depths.len().max(child.index() + 1), 0);
-            depths[child.index()] = depth;
-            events.push((Event::Begins(child), depth, known.of(events.len(), child, None)));
+            depths[child.index()] = depth + 1;
+            events.push((Event::Begins(child), way.lateness(depth + 1), known.of(events.len(), child, None, way)));
         }
     }
     // How many events that have no place yet have to come after each.
     let mut after = vec![0_u32; events.len()];
     events.iter().flat_map(|(.., before)| before).for_each(|&n| after[n] += 1);
-    let key = |n: usize| (events[n].1, Reverse(n));
+    // Children that could change places stay in their order: who creates the second one would have to go on before the first.
+    let key = |n: usize| (events[n].1, if way == Way::ChildrenFirst { n } else { usize::MAX - n }, n);
     let mut free: BinaryHeap<_> = (0..events.len()).filter(|&n| after[n] == 0).map(key).collect();
     let mut order = Vec::with_capacity(events.len());
-    while let Some((_, Reverse(n))) = free.pop() {
+    while let Some((.., n)) = free.pop() {
         let (event, _, before) = &events[n];
         order.push(*event);
         for &other in before {
@@ -301,6 +325,7 @@ mod tests {
         let steps = [spawn(1), spawn(2), (0, store(8)), (1, load(16)), (1, load(24)), (2, load(32)), join(1), join(2)];
         assert_eq!(order(&steps, Way::LatestFirst), "0 1 b2 5 b1 3 4 2 6 7");
         assert_eq!(order(&steps, Way::CreatorsFirst), "0 1 2 b2 5 b1 3 4 6 7");
+        assert_eq!(order(&steps, Way::ChildrenFirst), "b1 0 b2 3 4 5 1 2 6 7");
     }
 
     #[test]
@@ -317,8 +342,8 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_come_in_turn() {
-        let ways = [0, 3, 6].map(|n| matches!(Way::of(1 << n), Way::LatestFirst));
-        assert_eq!(ways, [true, false, true]);
+    fn all_ways_come_in_turn() {
+        let ways = [0, 3, 6, 9].map(|n| Way::of(1 << n));
+        assert_eq!(ways, [Way::LatestFirst, Way::CreatorsFirst, Way::ChildrenFirst, Way::LatestFirst]);
     }
 }
