@@ -117,7 +117,7 @@ impl Slot {
     fn looks(&mut self, thread: ThreadId, at: At, made: &[Step]) -> (u32, Phase) {
         // Not while they are shared: whether a word is aside is asked there.
         let script = runtime::shared(|shared| std::mem::take(&mut shared.script));
-        let steps = if script.end > 0 { &script.steps[..script.next] } else { made };
+        let steps = if script.repeats { &script.steps[..script.next] } else { made };
         let looks = self.spin.looks(thread, at, steps, is_aside);
         runtime::shared(|shared| shared.script = script);
         looks

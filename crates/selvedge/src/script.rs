@@ -58,6 +58,8 @@ pub(crate) struct Script {
     /// The step that comes next, and the end of those that are repeated.
     pub next: usize,
     pub end: usize,
+    /// Whether there are any, though they may not come before something else.
+    pub repeats: bool,
 }
 
 impl Script {
@@ -118,7 +120,7 @@ mod tests {
         let step = |thread, op, outcome| Step::new(thread, op, outcome, 0, None);
         let spawn = Op::Spawn { child: other };
         let steps = vec![step(main, fence, 0), step(main, choice, 1), step(other, fence, 0), step(main, spawn, 0)];
-        let mut script = Script { steps, next: 0, end: 4 };
+        let mut script = Script { steps, end: 4, ..Script::default() };
         let here = Location::caller();
         let mut take = |thread, op: Op| script.take(thread, &Request::from(&op), here).map(|step| step.outcome);
         assert_eq!(take(other, fence), None);
@@ -137,7 +139,7 @@ mod tests {
         let (main, fence) = (ThreadId::new(0), Op::Fence { order: Order::SeqCst });
         let (here, there) = (Location::caller(), fence_at());
         let steps = vec![Step::new(main, fence, 0, 0, Some(here))];
-        let mut script = Script { steps, next: 0, end: 1 };
+        let mut script = Script { steps, end: 1, ..Script::default() };
         assert!(script.take(main, &Request::from(&fence), there).is_none());
         assert!(script.take(main, &Request::from(&fence), here).is_some());
     }

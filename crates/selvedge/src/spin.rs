@@ -160,7 +160,8 @@ enum Done {
     Chose,
     Took(Addr),
     GaveBack(Addr),
-    /// A write, with what was found there, if it has read that, and whether it took place only since that was there.
+    /// A write, with what was found there, if it has read that, and whether it took place only since that was there. Or a
+    /// notification of a condition variable.
     Wrote {
         addr: Addr,
         found: Option<Outcome>,
@@ -274,6 +275,11 @@ impl Spin {
                 // It has waited for what somebody else has done.
                 None => return self.changed(),
             },
+            // Who waits is woken, as he would be if something was stored that he waits for.
+            &(Op::CondSignal { cond } | Op::CondBroadcast { cond }) if keeps => {
+                let new = u64::from(matches!(op, Op::CondBroadcast { .. }));
+                Done::Wrote { addr: cond, found: None, new, waited: false }
+            }
             _ => return self.changed(),
         };
         self.push(done);

@@ -5,7 +5,7 @@
 use selvedge::model::{Builder, Engine, MemoryModel, Stats};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use selvedge::sync::{Arc, Mutex};
+use selvedge::sync::{Arc, Condvar, Mutex};
 use selvedge::{hint, thread};
 
 const WAYS: [(Engine, MemoryModel); 5] = [
@@ -448,5 +448,57 @@ fn what_is_overwritten_later_was_run_before() {
             (0..9).for_each(|_| ours[0].store(0, SeqCst));
         });
         assert_eq!(stats.failure, None, "{way:?}");
+    }
+}
+
+/// A notification changes nothing that is seen, but may wake somebody.
+#[test]
+fn who_notifies_in_each_round_gets_on() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let ours = Arc::new((AtomicUsize::new(0), Condvar::new()));
+            let theirs = Arc::clone(&ours);
+            thread::spawn(move || theirs.0.store(1, SeqCst));
+            while ours.0.load(SeqCst) == 0 {
+                ours.1.notify_one();
+                hint::spin_loop();
+            }
+        });
+        assert!(stats.failure.is_none() && stats.complete > 0, "{way:?}: {stats:?}");
+        for all in [false, true] {
+            let stats = explore(way, move || {
+                let ours = Arc::new((AtomicUsize::new(0), Mutex::new(()), Condvar::new()));
+                let theirs = Arc::clone(&ours);
+                thread::spawn(move || {
+                    drop(theirs.2.wait(theirs.1.lock().unwrap()).unwrap());
+                    theirs.0.store(1, SeqCst);
+                });
+                while ours.0.load(SeqCst) == 0 {
+                    if all {
+                        ours.2.notify_all()
+                    } else {
+                        ours.2.notify_one()
+                    }
+                    hint::spin_loop();
+                }
+            });
+            assert!(stats.failure.is_none() && stats.complete > 0, "{way:?}: {stats:?}");
+        }
+    }
+}
+
+#[test]
+fn who_notifies_in_each_round_and_is_alone_spins_for_ever() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let ours = Arc::new((AtomicUsize::new(0), Condvar::new()));
+            let theirs = Arc::clone(&ours);
+            thread::spawn(move || theirs.0.store(1, SeqCst));
+            while ours.0.load(SeqCst) != 2 {
+                ours.1.notify_all();
+                hint::spin_loop();
+            }
+        });
+        assert!(spins_forever(&stats), "{way:?}: {stats:?}");
     }
 }

@@ -39,13 +39,14 @@ impl RustMachine {
         runtime::shared(|shared| {
             shared.script.steps = std::mem::take(&mut self.steps);
             (shared.script.next, shared.script.end) = (0, self.made);
+            shared.script.repeats = self.made > 0;
         });
         self.create(main_thread());
         self.go(main_thread(), 0, true);
         let result = self.follow_script();
         self.steps = runtime::shared_untidily(|shared| {
             shared.met.clear();
-            shared.script.end = 0;
+            (shared.script.end, shared.script.repeats) = (0, false);
             std::mem::take(&mut shared.script.steps)
         });
         runtime::take_aside();

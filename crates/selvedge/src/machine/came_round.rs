@@ -43,7 +43,7 @@ impl CameRound {
         let thread = key.1;
         let repeated = runtime::shared_untidily(|shared| {
             let script = &shared.script;
-            (script.end > 0).then(|| script.steps[script.next..script.end].iter().any(|step| step.thread == thread))
+            script.repeats.then(|| script.steps[script.next..script.end].iter().any(|step| step.thread == thread))
         });
         if let Some(goes_on) = repeated {
             // If the thread does not go on in the run that is repeated, nobody asks why.
@@ -66,7 +66,7 @@ impl CameRound {
 impl RustMachine {
     /// A number for all that may have happened before what a thread does now. (In a run that is repeated, nobody asks.)
     pub(super) fn happened(&mut self, thread: ThreadId) -> u64 {
-        if runtime::shared_untidily(|shared| shared.script.end > 0) {
+        if runtime::shared_untidily(|shared| shared.script.repeats) {
             return 0;
         }
         for n in self.came_round.numbers.len()..self.made {

@@ -16,7 +16,7 @@
 //! in which all of that has begun has to be among those that it leads to.) That is all that he can find if he looks at each of these
 //! words once in a round, if it is one thread that writes there, and if this thread leaves other memory alone. If not, nothing is said.
 //!
-//! Nor is anything said if a thread has a choice, waits, or does anything but access memory. How long a cycle is that is
+//! Nor is anything said if a thread has a choice, waits, or does anything but access memory or notify nobody. How long a cycle is that is
 //! looked for is not known, so a state is compared with the one that was kept last, and they are kept ever more rarely.
 //!
 //! What was found is a trial: the threads have gone too far, and everything is run again before the next step.
@@ -321,6 +321,9 @@ impl RustMachine {
         let access = match op {
             Op::Access(access) => access,
             Op::Fence { .. } => return Some(0),
+            Op::CondSignal { cond } | Op::CondBroadcast { cond } => {
+                return (!self.somebody_waits_on(cond)).then_some(0);
+            }
             Op::Choose { .. } if nondet::is_weak(at) => {
                 goes.is_weak = true;
                 return Some(0);
@@ -361,6 +364,12 @@ impl RustMachine {
             }
         }
         Some(if access.reads() { found } else { 0 })
+    }
+
+    /// Whether somebody waits to be notified of something.
+    fn somebody_waits_on(&self, cond: Addr) -> bool {
+        let waits = |state: &State| matches!(state.op, Op::CondWake { cond: other, .. } if other == cond);
+        self.states.iter().any(|state| state.status == Status::Ready && waits(state))
     }
 
     /// What is there when a thread accesses it.
