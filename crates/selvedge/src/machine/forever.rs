@@ -16,7 +16,8 @@
 //! in which all of that has begun has to be among those that it leads to.) That is all that he can find if he looks at each of these
 //! words once in a round, if it is one thread that writes there, and if this thread leaves other memory alone. If not, nothing is said.
 //!
-//! Nor is anything said if a thread has a choice, waits, or does anything but access memory or notify nobody. How long a cycle is that is
+//! Nor is anything said if a thread has a choice, waits, or does anything but access memory or notify nobody; nor if it allocates in
+//! each round, since no address is given out twice, and states are compared word by word here. How long a cycle is that is
 //! looked for is not known, so a state is compared with the one that was kept last, and they are kept ever more rarely.
 //!
 //! What was found is a trial: the threads have gone too far, and everything is run again before the next step.
