@@ -161,26 +161,26 @@ enum Event {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// The one that was later.
-    LatestFirst,
+    Latest,
     /// That of the thread that creates others; if there are several, the later one.
-    CreatorsFirst,
+    Creators,
     /// That of the thread that was created by others.
-    ChildrenFirst,
+    Children,
 }
 
 impl Way {
     /// So many executions have ended: all ways come in turn.
     fn of(ended: u64) -> Way {
-        const WAYS: [Way; 3] = [Way::LatestFirst, Way::CreatorsFirst, Way::ChildrenFirst];
+        const WAYS: [Way; 3] = [Way::Latest, Way::Creators, Way::Children];
         WAYS[(ended.trailing_zeros() / COMPARED) as usize % WAYS.len()]
     }
 
     /// How late a thread comes that is the child of a child, and so on, so many times.
     fn lateness(self, depth: u32) -> u32 {
         match self {
-            Way::LatestFirst => 0,
-            Way::CreatorsFirst => depth,
-            Way::ChildrenFirst => JOINS - 1 - depth,
+            Way::Latest => 0,
+            Way::Creators => depth,
+            Way::Children => JOINS - 1 - depth,
         }
     }
 }
@@ -212,7 +212,7 @@ impl Before {
         self.since.push(n);
         let Some(step) = step else { return before };
         match step.op {
-            Op::Spawn { child } => *self.last_of(child) = if way == Way::ChildrenFirst { last } else { Some(n) },
+            Op::Spawn { child } => *self.last_of(child) = if way == Way::Children { last } else { Some(n) },
             Op::Join { thread } => before.extend(*self.last_of(thread)),
             Op::Free { .. } => {
                 before.extend(self.since.drain(..).filter(|&other| other != n));
@@ -266,7 +266,7 @@ fn in_another_order(steps: &[Step], way: Way) -> Vec<Event> {
     let mut after = vec![0_u32; events.len()];
     events.iter().flat_map(|(.., before)| before).for_each(|&n| after[n] += 1);
     // Children that could change places stay in their order: who creates the second one would have to go on before the first.
-    let key = |n: usize| (events[n].1, if way == Way::ChildrenFirst { n } else { usize::MAX - n }, n);
+    let key = |n: usize| (events[n].1, if way == Way::Children { n } else { usize::MAX - n }, n);
     let mut free: BinaryHeap<_> = (0..events.len()).filter(|&n| after[n] == 0).map(key).collect();
     let mut order = Vec::with_capacity(events.len());
     while let Some((.., n)) = free.pop() {
@@ -323,27 +323,27 @@ mod tests {
     #[test]
     fn threads_change_places() {
         let steps = [spawn(1), spawn(2), (0, store(8)), (1, load(16)), (1, load(24)), (2, load(32)), join(1), join(2)];
-        assert_eq!(order(&steps, Way::LatestFirst), "0 1 b2 5 b1 3 4 2 6 7");
-        assert_eq!(order(&steps, Way::CreatorsFirst), "0 1 2 b2 5 b1 3 4 6 7");
-        assert_eq!(order(&steps, Way::ChildrenFirst), "b1 0 b2 3 4 5 1 2 6 7");
+        assert_eq!(order(&steps, Way::Latest), "0 1 b2 5 b1 3 4 2 6 7");
+        assert_eq!(order(&steps, Way::Creators), "0 1 2 b2 5 b1 3 4 6 7");
+        assert_eq!(order(&steps, Way::Children), "b1 0 b2 3 4 5 1 2 6 7");
     }
 
     #[test]
     fn what_changes_an_object_stays_where_it_is_among_those_that_use_it() {
         let steps = [spawn(1), (0, store(8)), (1, load(8)), (1, load(16)), (0, load(16)), (0, load(8)), (0, store(16))];
-        assert_eq!(order(&steps, Way::LatestFirst), "0 1 4 5 b1 2 3 6");
+        assert_eq!(order(&steps, Way::Latest), "0 1 4 5 b1 2 3 6");
     }
 
     #[test]
     fn what_is_freed_stays_where_it_is() {
         let free = Op::Free { addr: Addr(64), size: 8 };
         let steps = [spawn(1), (0, load(8)), (1, load(16)), (0, free), (0, load(8)), (1, load(16))];
-        assert_eq!(order(&steps, Way::LatestFirst), "0 b1 2 1 3 5 4");
+        assert_eq!(order(&steps, Way::Latest), "0 b1 2 1 3 5 4");
     }
 
     #[test]
     fn all_ways_come_in_turn() {
         let ways = [0, 3, 6, 9].map(|n| Way::of(1 << n));
-        assert_eq!(ways, [Way::LatestFirst, Way::CreatorsFirst, Way::ChildrenFirst, Way::LatestFirst]);
+        assert_eq!(ways, [Way::Latest, Way::Creators, Way::Children, Way::Latest]);
     }
 }
