@@ -38,7 +38,7 @@ use crate::request::Request;
 use crate::runtime::{self, At, Pending, Yielded, violation};
 use crate::script::Step;
 use crate::shared::{Numbered, Shared};
-use crate::spin::{Cycle, Iteration, ROUNDS, Spin, Waits};
+use crate::spin::{Cycle, Iteration, ROUNDS, Spin, ThreadState, Waits};
 use crate::update::Updates;
 use awaits::Ahead;
 use came_round::CameRound;
@@ -94,6 +94,8 @@ struct Slot {
     strand: Strand,
     spin: Spin,
     churn: Churn,
+    /// Its stack when it was last suspended, if it may be in a cycle: what is another word later others have changed.
+    left: Vec<u64>,
     /// The cycle that it was last found to make; none if it may go on, or might choose otherwise.
     cycle: Option<Iteration>,
 }
@@ -136,6 +138,27 @@ impl Slot {
             self.churn.forget();
         }
         false
+    }
+
+    /// It is suspended.
+    fn leaves_stack(&mut self) {
+        self.left.clear();
+        if self.spin.may_come_back() {
+            self.left.extend_from_slice(self.strand.at_rest());
+        }
+    }
+
+    /// It goes on: what others have changed on its stack since it was suspended is none of its doing.
+    fn takes_up_stack(&mut self) {
+        let now = self.strand.at_rest();
+        if !self.spin.may_come_back() || now.len() != self.left.len() || now == self.left {
+            return;
+        }
+        let words = self.left.iter().zip(now).rev().enumerate();
+        for (depth, (&old, &new)) in words.filter(|(_, (old, new))| old != new) {
+            self.spin.others_have_changed(depth, old, new);
+        }
+        self.left.copy_from_slice(now);
     }
 
     /// It has changed something that is not its own: a cycle begins anew.
@@ -313,7 +336,8 @@ impl RustMachine {
         }
         let (limit, base) = strand.stack();
         runtime::shared(|shared| shared.places.stack(thread, limit, base));
-        self.slots[thread.index()] = Some(Slot { strand, spin: Spin::default(), churn: Churn::default(), cycle: None });
+        self.slots[thread.index()] =
+            Some(Slot { strand, spin: Spin::default(), churn: Churn::default(), left: Vec::new(), cycle: None });
     }
 
     /// Runs a coroutine to its next Op; if it repeats a run, to the next one that is not its turn.
@@ -343,6 +367,7 @@ impl RustMachine {
     fn go_watched(&mut self, thread: ThreadId, outcome: Outcome, repeats: bool, speculates: bool) -> Came {
         let (slot, others) = apart(&mut self.slots, thread);
         let slot = slot.as_mut().expect("a thread that runs has a coroutine");
+        slot.takes_up_stack();
         let pending = slot.strand.pending();
         let (is_step, is_repeated) = (pending.is_some() && !repeats, pending.is_some() && repeats);
         if slot.spin.watches()
@@ -424,10 +449,8 @@ impl RustMachine {
                 came = Came::To(Yielded::Stop(runtime::starts_again()));
                 break;
             }
-            let mut state = slot.strand.image(low, &self.pool.engine(top));
-            if allocate {
-                state = slot.churn.state(&state);
-            }
+            let stack = slot.strand.image(low, &self.pool.engine(top));
+            let state = if allocate { slot.churn.state(&stack) } else { ThreadState::of_stack(stack) };
             let is_cut_off = looks > ROUNDS && runtime::shared(|shared| shared.endless.marks(thread, here, phase));
             let by_others = |lock| runtime::shared(|shared| shared.is_tried_by_others(lock, thread));
             let cycle = slot.spin.comes_back(state, by_others, add).or(is_cut_off.then_some(Cycle::Endless));
@@ -460,6 +483,7 @@ impl RustMachine {
         {
             step.stays = stayed;
         }
+        slot.leaves_stack();
         came
     }
 

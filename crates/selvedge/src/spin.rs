@@ -141,9 +141,37 @@ pub(crate) struct Spin {
     told: Told,
 }
 
+/// The state of a thread: its stack, and what else belongs to it.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct ThreadState {
+    pub words: Vec<u64>,
+    /// How many words the stack has. They come first, the one at its end last.
+    pub stack: usize,
+    /// Whether each of them has one before it that tells which of the thread's own blocks it points to; 0 is none
+    /// (`machine/churn.rs`).
+    pub named: bool,
+}
+
+impl ThreadState {
+    /// A stack and nothing else.
+    pub fn of_stack(words: Vec<u64>) -> ThreadState {
+        ThreadState { stack: words.len(), words, named: false }
+    }
+
+    /// The word of the stack that lies so deep, unless it points to a block of the thread's own.
+    fn word_at(&mut self, depth: usize) -> Option<&mut u64> {
+        let n = self.stack.checked_sub(depth + 1)?;
+        match self.named {
+            false => self.words.get_mut(n),
+            true if self.words.get(2 * n) == Some(&0) => self.words.get_mut(2 * n + 1),
+            true => None,
+        }
+    }
+}
+
 /// A state in which a thread was.
 struct Visit {
-    state: Vec<u64>,
+    state: ThreadState,
     /// What it had done before, and when it was there the time before.
     done: usize,
     before: usize,
@@ -292,6 +320,16 @@ impl Spin {
         }
     }
 
+    /// Others have changed a word of the thread's stack, so deep, since it was last suspended: if it had not come round since it was in
+    /// some state, it would find that there as well.
+    pub fn others_have_changed(&mut self, depth: usize, old: u64, new: u64) {
+        for visit in &mut self.visits {
+            if let Some(word) = visit.state.word_at(depth).filter(|word| **word == old) {
+                *word = new;
+            }
+        }
+    }
+
     /// The thread has changed something.
     pub fn changed(&mut self) {
         self.visits.clear();
@@ -334,7 +372,7 @@ impl Spin {
     /// The thread is at the end of an iteration: whether it has come back to a state in which it has been, and does not go
     /// on. `is_tried` tells which locks others try to take. If it adds to something each time, it goes on for long unless others
     /// were found to do so (`adds`).
-    pub fn comes_back(&mut self, state: Vec<u64>, is_tried: impl Fn(Addr) -> bool, adds: bool) -> Option<Cycle> {
+    pub fn comes_back(&mut self, state: ThreadState, is_tried: impl Fn(Addr) -> bool, adds: bool) -> Option<Cycle> {
         let (done, steps) = (self.done.len(), self.steps);
         let is_back = |visit: &&mut Visit| visit.since.is_nothing() && visit.state == state;
         let Some(visit) = self.visits.iter_mut().find(is_back) else {
@@ -464,6 +502,24 @@ mod tests {
     }
 
     #[test]
+    fn what_others_have_changed_makes_no_difference() {
+        let come = |spin: &mut Spin, words: &[u64], stack, named| {
+            spin.comes_back(ThreadState { words: words.to_vec(), stack, named }, |_| false, false)
+        };
+        let mut spin = Spin::default();
+        assert_eq!(come(&mut spin, &[5, 6, 7], 3, false), None);
+        spin.others_have_changed(1, 6, 8);
+        spin.others_have_changed(0, 6, 8);
+        assert!(come(&mut spin, &[5, 8, 7], 3, false).is_some());
+        let mut spin = Spin::default();
+        assert_eq!(come(&mut spin, &[0, 5, 2, 6, 9], 2, true), None);
+        spin.others_have_changed(1, 5, 8);
+        assert!(come(&mut spin, &[0, 8, 2, 6, 9], 2, true).is_some());
+        spin.others_have_changed(0, 6, 8);
+        assert_eq!(come(&mut spin, &[0, 8, 2, 8, 9], 2, true), None, "it points to a block of the thread's own");
+    }
+
+    #[test]
     fn what_writes_nothing_new_is_quiet() {
         let swap = access(AccessKind::Rmw { op: RmwOp::Xchg, operand: 1, used: true });
         let exchange = access(AccessKind::Cas { expected: 0, new: 1, failure: Order::Relaxed });
@@ -477,10 +533,10 @@ mod tests {
     /// Comes to a state, performs operations, and comes to it again.
     fn cycle(spin: &mut Spin, ops: &[Op], tried: bool) -> Option<Cycle> {
         if !spin.watches() {
-            assert_eq!(spin.comes_back(vec![1], |_| tried, false), None);
+            assert_eq!(spin.comes_back(ThreadState::of_stack(vec![1]), |_| tried, false), None);
         }
         ops.iter().for_each(|op| spin.performed(op, 0, |_| tried, false));
-        spin.comes_back(vec![1], |_| tried, false)
+        spin.comes_back(ThreadState::of_stack(vec![1]), |_| tried, false)
     }
 
     #[test]
@@ -520,12 +576,12 @@ mod tests {
         let store = (access(AccessKind::Store { value: 0 }), 0);
         let rounds = |keeps: bool, first: [Outcome; 3]| {
             let mut spin = Spin::default();
-            assert_eq!(spin.comes_back(vec![1], |_| false, false), None);
+            assert_eq!(spin.comes_back(ThreadState::of_stack(vec![1]), |_| false, false), None);
             first.map(|found| {
                 [exchange(found), store]
                     .iter()
                     .for_each(|(op, outcome)| spin.performed(op, *outcome, |_| false, keeps));
-                spin.comes_back(vec![1], |_| false, false)
+                spin.comes_back(ThreadState::of_stack(vec![1]), |_| false, false)
             })
         };
         let repeats = Some(Cycle::Repeats(Iteration { steps: 2, locks: false, repeats: true }));

@@ -566,3 +566,52 @@ fn a_spin_for_what_never_comes_is_a_livelock() {
         }
     }
 }
+
+/// Others may write where a thread that spins has its stack: that is no difference between two of its rounds.
+#[test]
+fn what_others_write_to_the_stack_of_a_thread_that_spins() {
+    #[inline(never)]
+    fn read(lock: &AtomicUsize) {
+        loop {
+            let readers = lock.load(Relaxed);
+            if readers != 99 && lock.compare_exchange_weak(readers, readers + 1, Acquire, Relaxed).is_ok() {
+                return;
+            }
+            hint::spin_loop();
+        }
+    }
+    #[inline(never)]
+    fn write(lock: &AtomicUsize) {
+        while lock.compare_exchange_weak(0, 99, Acquire, Relaxed).is_err() {
+            hint::spin_loop();
+        }
+    }
+    let explore = |boxed: bool, allocates: bool| {
+        selvedge::model::Builder::new().explore(move || {
+            let on_stack = (AtomicUsize::new(0), Mutex::new(0));
+            let on_heap = boxed.then(|| Box::new((AtomicUsize::new(0), Mutex::new(0))));
+            let (lock, own) = on_heap.as_deref().unwrap_or(&on_stack);
+            thread::scope(|scope| {
+                scope.spawn(move || *own.lock().unwrap() = 1);
+                scope.spawn(move || {
+                    read(lock);
+                    lock.fetch_sub(1, Release);
+                    write(lock);
+                    lock.store(0, Release);
+                });
+                if allocates {
+                    while lock.load(Acquire) == 99 && *Box::new(lock.load(Relaxed)) == 99 {
+                        hint::spin_loop();
+                    }
+                }
+                read(lock);
+                lock.fetch_sub(1, Release);
+            });
+        })
+    };
+    for allocates in [false, true] {
+        let (stack, heap) = (explore(false, allocates), explore(true, allocates));
+        assert_eq!((&stack.failure, &heap.failure), (&None, &None), "{allocates}");
+        assert_eq!((stack.complete, stack.spurious), (heap.complete, heap.spurious), "{allocates}");
+    }
+}

@@ -337,6 +337,7 @@ impl RustMachine {
     fn look(&mut self, thread: ThreadId, value: u64) -> Look {
         let (slot, others) = apart(&mut self.slots, thread);
         let Some(slot) = slot else { return Look::GoesOn };
+        slot.takes_up_stack();
         let strand = &mut slot.strand;
         let Some(&Pending { request, at }) = strand.pending() else { return Look::GoesOn };
         let (low, size) = (strand.low(), strand.depth(strand.low()));
@@ -359,6 +360,7 @@ impl RustMachine {
             if slot.spin.watches() {
                 slot.has_made_step(thread, &mut self.surroundings, others);
             }
+            slot.leaves_stack();
             self.ahead = Some(Ahead { made: self.made, thread, value, now, going: None, came });
             return Look::GoesOn;
         }

@@ -31,7 +31,7 @@ use super::surroundings::Surroundings;
 use crate::blocks::{Blocks, changed_words};
 use crate::restored::Changes;
 use crate::runtime;
-use crate::spin::Waits;
+use crate::spin::{ThreadState, Waits};
 use crate::virtual_address::{ADDRESS, may_be_pointer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_machine::ThreadId;
@@ -115,8 +115,8 @@ impl Churn {
     }
 
     /// The state of a thread, given its stack: equal for states that are alike.
-    pub fn state(&self, stack: &[u64]) -> Vec<u64> {
-        runtime::shared(|shared| {
+    pub fn state(&self, stack: &[u64]) -> ThreadState {
+        let words = runtime::shared(|shared| {
             let blocks = &shared.blocks;
             let mut names = Names { blocks, own: &self.own, named: Vec::new(), numbers: FxHashMap::default() };
             let mut state = Vec::with_capacity(2 * stack.len());
@@ -135,7 +135,8 @@ impl Churn {
                 next += 1;
             }
             state
-        })
+        });
+        ThreadState { words, stack: stack.len(), named: true }
     }
 }
 
