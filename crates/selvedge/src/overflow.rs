@@ -4,8 +4,9 @@
 //! handler runs on a stack of its own, which `std` has set up, and makes the thread return to the machine with a message,
 //! as if it had panicked. A pointer to memory that is not there ends in the same signal, and so in a failure like others, unless it
 //! is the library or an allocator that follows it: what these were about to do would be left half done. A destructor
-//! that panics while a panic unwinds ends in a call of `abort`, and that in a signal too. All other signals go to whoever wanted
-//! them before. On systems other than Linux on x86-64 and AArch64 there are no such handlers, and the process ends, as `std` has
+//! that panics while a panic unwinds ends in a call of `abort`, and that in a signal too. So do `std::process::abort` and memory
+//! that is not to be had, unless the library or an allocator is at work: then memory may be in disorder. All other signals go to
+//! whoever wanted them before. On systems other than Linux on x86-64 and AArch64 there are no such handlers, and the process ends, as `std` has
 //! it.
 
 // A signal handler.
@@ -26,7 +27,8 @@ pub(crate) enum Ended {
     Well,
     /// With a panic, or with several, which were noted.
     Panicked,
-    /// It has called `abort` because of a panic, as a destructor may do that is not to be left by one.
+    /// It has called `abort`: because of a panic, as a destructor may do that is not to be left by one, or since something has gone
+    /// wrong that it cannot say otherwise.
     Aborted,
     /// It has used up its stack.
     Overflowed,
@@ -133,8 +135,8 @@ mod linux {
     use std::sync::{Once, OnceLock};
 
     /// Who handled the signals before.
-    static BEFORE: [OnceLock<libc::sigaction>; 3] = [const { OnceLock::new() }; 3];
-    const SIGNALS: [libc::c_int; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT];
+    static BEFORE: [OnceLock<libc::sigaction>; 4] = [const { OnceLock::new() }; 4];
+    const SIGNALS: [libc::c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL];
 
     /// Handles them from now on.
     pub(crate) fn install() {
@@ -165,10 +167,13 @@ mod linux {
         let ended = match guarded {
             Some(_) if signal == libc::SIGABRT => {
                 let is_announced = ABORTS.try_with(Cell::take).unwrap_or(false);
-                // Who calls `abort` for another reason means it, or memory is in disorder.
-                let ended = || std::thread::panicking().then_some(Ended::Aborted);
-                if is_announced { Some(Ended::Panicked) } else { ended() }
+                // SAFETY: the system passes a pointer to what it says. Who aborts sends himself a signal.
+                let is_own = unsafe { &*info }.si_code != SENT;
+                let ended = || std::thread::panicking() || is_own && is_abandonable();
+                if is_announced { Some(Ended::Panicked) } else { ended().then_some(Ended::Aborted) }
             }
+            // `std` aborts so where it counts references.
+            Some(_) if signal == libc::SIGILL => is_abandonable().then_some(Ended::Aborted),
             // SAFETY: the system passes a pointer to what it says.
             Some(guarded) => fault(unsafe { &*info }, guarded.limit),
             None => None,

@@ -6,7 +6,7 @@ use selvedge::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use selvedge::cell::UnsafeCell;
 use selvedge::model::{Builder, Stats};
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
+use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::{hint, thread};
 
@@ -73,6 +73,32 @@ impl Drop for Aborts {
             std::process::abort();
         }
     }
+}
+
+#[test]
+fn a_thread_that_aborts_is_a_failure() {
+    let aborts = |abort: fn()| {
+        fails(&["aborts the process; its last operation was that at", "in this execution", "thread 1"], move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&flag);
+            thread::spawn(move || other.store(true, Relaxed));
+            if flag.load(Relaxed) {
+                abort();
+            }
+        })
+    };
+    aborts(|| std::process::abort());
+    // Nobody has so much memory.
+    aborts(|| drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 46))));
+    // The only way to abort without a panic that `std` has elsewhere.
+    aborts(|| {
+        let counted = std::sync::Arc::new(());
+        let counted = std::mem::ManuallyDrop::new(counted);
+        let at = std::sync::Arc::as_ptr(&counted).cast::<usize>();
+        // SAFETY: the count of references comes first in the block; it is made too large.
+        unsafe { at.sub(2).cast_mut().write(usize::MAX / 2 + 1) };
+        let _ = std::hint::black_box(std::mem::ManuallyDrop::new(std::sync::Arc::clone(&counted)));
+    });
 }
 
 #[test]
