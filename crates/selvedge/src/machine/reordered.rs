@@ -3,9 +3,8 @@
 //! A thread must learn of others by operations only. What it reads from an atomic of `std` that another thread has written depends
 //! on who ran first, and that is not up to the engine: of all orders of the steps of an execution it takes one, and what threads
 //! would do in the others is left out without a word. So where a complete execution is run again to be compared (`determinism.rs`),
-//! that is done in an order that is as different as can be. There are three ways, by turns: of two steps that may change places, the
-//! later one comes first; or that of the thread that has created the other's; or that of the one that was created. These stay as they
-//! were:
+//! that is done in an order that is as different as can be. There are three ways: of two steps that may change places, the later one
+//! comes first; or that of the thread that has created the other's; or that of the one that was created. These stay as they were:
 //!
 //! - steps of one thread; of a thread and those that it creates; of a thread and who joins it;
 //! - steps that use the same object, if one of them may change it. So what happens before something still comes before it, and
@@ -45,9 +44,18 @@ use std::collections::BinaryHeap;
 const MOST: usize = 1 << 14;
 
 impl RustMachine {
-    /// Runs the present execution, which is over, again in another order, and compares what threads come to.
+    /// Runs the present execution, which is over, again in another order, or in several, and compares what threads come to.
     pub(super) fn run_again_otherwise(&mut self) -> Result<(), Stop> {
-        let Some(events) = self.another_order() else { return self.run_again() };
+        if !self.has_other_orders() {
+            return self.run_again();
+        }
+        let ended = runtime::shared(|shared| shared.ended);
+        Way::of(ended).iter().try_for_each(|&way| self.run_again_in(way))
+    }
+
+    /// The same in one order.
+    fn run_again_in(&mut self, way: Way) -> Result<(), Stop> {
+        let events = in_another_order(&self.steps, way);
         let as_it_was = std::mem::take(&mut self.steps);
         let (mut order, mut begins) = (Vec::with_capacity(as_it_was.len()), Vec::new());
         for event in events {
@@ -135,13 +143,12 @@ impl RustMachine {
         self.compared.failed.push((thread, why, place));
     }
 
-    /// Another order of what has happened in an execution; none if it did not come to its end everywhere, or is too long.
-    fn another_order(&self) -> Option<Vec<Event>> {
+    /// Whether the present execution came to its end everywhere, and is not too long.
+    fn has_other_orders(&self) -> bool {
         let has_ended = |thread: ThreadId| self.state(thread).status == Status::Finished;
         let is_complete = (0..self.states.len()).map(ThreadId::new).all(has_ended);
         let may_differ = is_complete && self.states.len() > 1 && self.made == self.steps.len() && self.made <= MOST;
-        let (reorders, ended) = runtime::shared(|shared| (shared.reorders, shared.ended));
-        (may_differ && reorders).then(|| in_another_order(&self.steps, Way::of(ended)))
+        may_differ && runtime::shared(|shared| shared.reorders)
     }
 }
 
@@ -169,10 +176,14 @@ enum Way {
 }
 
 impl Way {
-    /// So many executions have ended: all ways come in turn.
-    fn of(ended: u64) -> Way {
-        const WAYS: [Way; 3] = [Way::Latest, Way::Creators, Way::Children];
-        WAYS[(ended.trailing_zeros() / COMPARED) as usize % WAYS.len()]
+    /// So many executions have ended: most models have few, and what they share shows in the first one as a rule. Then all ways come
+    /// in turn.
+    fn of(ended: u64) -> &'static [Way] {
+        const WAYS: [&[Way]; 3] = [&[Way::Creators], &[Way::Latest], &[Way::Children]];
+        match ended.trailing_zeros() / COMPARED {
+            0 => &[Way::Latest, Way::Children],
+            n => WAYS[(n as usize - 1) % WAYS.len()],
+        }
     }
 
     /// How late a thread comes that is the child of a child, and so on, so many times.
@@ -343,7 +354,9 @@ mod tests {
 
     #[test]
     fn all_ways_come_in_turn() {
-        let ways = [0, 3, 6, 9].map(|n| Way::of(1 << n));
-        assert_eq!(ways, [Way::Latest, Way::Creators, Way::Children, Way::Latest]);
+        let ways = [0, 3, 6, 9, 12].map(|n| Way::of(1 << n));
+        let expected: [&[Way]; 5] =
+            [&[Way::Latest, Way::Children], &[Way::Creators], &[Way::Latest], &[Way::Children], &[Way::Creators]];
+        assert_eq!(ways, expected);
     }
 }
