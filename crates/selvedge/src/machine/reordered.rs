@@ -49,17 +49,16 @@ impl RustMachine {
         if !self.has_other_orders() {
             return self.run_again();
         }
-        let ended = runtime::shared(|shared| shared.ended);
-        Way::of(ended).iter().try_for_each(|&way| self.run_again_in(way))
+        let (ended, happened) = (runtime::shared(|shared| shared.ended), happened(&self.steps));
+        Way::of(ended).iter().try_for_each(|&way| self.run_again_in(&in_another_order(&happened, way)))
     }
 
     /// The same in one order.
-    fn run_again_in(&mut self, way: Way) -> Result<(), Stop> {
-        let events = in_another_order(&self.steps, way);
+    fn run_again_in(&mut self, events: &[Event]) -> Result<(), Stop> {
         let as_it_was = std::mem::take(&mut self.steps);
         let (mut order, mut begins) = (Vec::with_capacity(as_it_was.len()), Vec::new());
         for event in events {
-            match event {
+            match *event {
                 Event::Step(n) => order.push(n),
                 Event::Begins(thread) => begins.push((order.len(), thread)),
             }
@@ -215,7 +214,7 @@ type Few = SmallVec<[usize; 4]>;
 
 impl Before {
     /// What comes before the next event of a thread at once.
-    fn of(&mut self, n: usize, thread: ThreadId, step: Option<&Step>, way: Way) -> Few {
+    fn of(&mut self, n: usize, thread: ThreadId, step: Option<&Step>) -> Few {
         let mut before = Few::new();
         let last = self.last_of(thread).replace(n);
         before.extend(last);
@@ -223,7 +222,7 @@ impl Before {
         self.since.push(n);
         let Some(step) = step else { return before };
         match step.op {
-            Op::Spawn { child } => *self.last_of(child) = if way == Way::Children { last } else { Some(n) },
+            Op::Spawn { child } => *self.last_of(child) = last,
             Op::Join { thread } => before.extend(*self.last_of(thread)),
             Op::Free { .. } => {
                 before.extend(self.since.drain(..).filter(|&other| other != n));
@@ -257,33 +256,56 @@ fn only_looks(op: &Op) -> bool {
     matches!(op, Op::Access(access) if matches!(access.kind, AccessKind::Load))
 }
 
-/// The events of an execution in another order: from its end, the next one is always that which should come last of those that
-/// nothing else has to come after.
-fn in_another_order(steps: &[Step], way: Way) -> Vec<Event> {
+/// An event, and what comes before it.
+struct Happened {
+    event: Event,
+    /// Its thread is the child of a child, and so on, so many times.
+    depth: u32,
+    /// Whether it joins another one.
+    joins: bool,
+    before: Few,
+    /// If a thread begins: the step that creates it, which comes first unless children do.
+    creation: Option<usize>,
+}
+
+/// The events of an execution.
+fn happened(steps: &[Step]) -> Vec<Happened> {
     let (mut known, mut depths) = (Before::default(), vec![0_u32]);
-    // Each with how late it should come, and what comes before it.
-    let mut events: Vec<(Event, u32, Few)> = Vec::with_capacity(steps.len());
+    let mut events: Vec<Happened> = Vec::with_capacity(2 * steps.len());
     for (n, step) in steps.iter().enumerate() {
-        let depth = depths[step.thread.index()];
-        let late = if matches!(step.op, Op::Join { .. }) { JOINS } else { way.lateness(depth) };
-        events.push((Event::Step(n), late, known.of(events.len(), step.thread, Some(step), way)));
+        let (here, depth) = (events.len(), depths[step.thread.index()]);
+        let before = known.of(here, step.thread, Some(step));
+        let joins = matches!(step.op, Op::Join { .. });
+        events.push(Happened { event: Event::Step(n), depth, joins, before, creation: None });
         if let Op::Spawn { child } = step.op {
             depths.resize(depths.len().max(child.index() + 1), 0);
             depths[child.index()] = depth + 1;
-            events.push((Event::Begins(child), way.lateness(depth + 1), known.of(events.len(), child, None, way)));
+            let (before, creation) = (known.of(here + 1, child, None), Some(here));
+            events.push(Happened { event: Event::Begins(child), depth: depth + 1, joins: false, before, creation });
         }
     }
+    events
+}
+
+/// The events of an execution in another order: from its end, the next one is always that which should come last of those that
+/// nothing else has to come after.
+fn in_another_order(events: &[Happened], way: Way) -> Vec<Event> {
+    let before = |n: usize| {
+        let event: &Happened = &events[n];
+        event.before.iter().copied().chain(event.creation.filter(|_| way != Way::Children))
+    };
     // How many events that have no place yet have to come after each.
     let mut after = vec![0_u32; events.len()];
-    events.iter().flat_map(|(.., before)| before).for_each(|&n| after[n] += 1);
+    (0..events.len()).flat_map(before).for_each(|n| after[n] += 1);
+    let lateness = |event: &Happened| if event.joins { JOINS } else { way.lateness(event.depth) };
     // Children that could change places stay in their order: who creates the second one would have to go on before the first.
-    let key = |n: usize| (events[n].1, if way == Way::Children { n } else { usize::MAX - n }, n);
-    let mut free: BinaryHeap<_> = (0..events.len()).filter(|&n| after[n] == 0).map(key).collect();
+    let key = |n: usize| (lateness(&events[n]), if way == Way::Children { n } else { usize::MAX - n }, n);
+    let mut free = BinaryHeap::with_capacity(events.len());
+    free.extend((0..events.len()).filter(|&n| after[n] == 0).map(key));
     let mut order = Vec::with_capacity(events.len());
     while let Some((.., n)) = free.pop() {
-        let (event, _, before) = &events[n];
-        order.push(*event);
-        for &other in before {
+        order.push(events[n].event);
+        for other in before(n) {
             after[other] -= 1;
             if after[other] == 0 {
                 free.push(key(other));
@@ -303,7 +325,7 @@ mod tests {
     /// The order of some steps in words: numbers of steps, and `b1` where thread 1 begins.
     fn order(steps: &[(usize, Op)], way: Way) -> String {
         let step = |&(thread, op): &(usize, Op)| Step::new(ThreadId::new(thread), op, 0, 0, None);
-        let events = in_another_order(&steps.iter().map(step).collect::<Vec<_>>(), way);
+        let events = in_another_order(&happened(&steps.iter().map(step).collect::<Vec<_>>()), way);
         let in_words = |event: &Event| match event {
             Event::Step(n) => n.to_string(),
             Event::Begins(thread) => format!("b{}", thread.index()),
