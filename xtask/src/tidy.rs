@@ -63,6 +63,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/selvedge/src/watch.rs", "a place in the source that another thread reads"),
     ("crates/selvedge/src/hint.rs", "a function that is unsafe in `std`"),
     ("crates/selvedge/src/lazy_static.rs", "references to what is in a table that grows"),
+    ("crates/selvedge/src/exit.rs", "functions of the system"),
     ("crates/selvedge/src/overflow.rs", "a signal handler"),
     ("crates/selvedge/src/scope.rs", "threads that borrow from others"),
     ("crates/selvedge/src/thread_local.rs", "references to what is in a table that grows"),

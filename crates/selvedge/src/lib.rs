@@ -27,6 +27,7 @@
 //! | `update.rs`, `retry.rs`, `machine/retries.rs` | loops that try again |
 //! | `lately.rs` | what was found lately of places where operations stand |
 //! | `coroutine.rs`, `overflow.rs` | threads as coroutines on pooled stacks |
+//! | `exit.rs` | threads that end the process |
 //! | `watch.rs` | threads that run on and on without an operation |
 //! | `replay.rs` | an execution, written down so that it can be run again |
 //! | `report.rs`, `table.rs`, `text.rs`, `left_out.rs`, `progress.rs` | what went wrong, and what was left out, in words; how far it is |
@@ -43,6 +44,7 @@ mod coroutine;
 #[cfg(test)]
 mod disturbed;
 mod endless;
+mod exit;
 mod freed;
 pub mod future;
 pub mod hint;

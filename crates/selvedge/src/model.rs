@@ -201,7 +201,9 @@ impl Builder {
             panic!("{failure}");
         }
         for line in self.remarks(&stats) {
-            eprintln!("selvedge: {line}");
+            // In one piece: other tests print, too.
+            let line = format!("selvedge: {line}\n");
+            eprint!("{line}");
         }
     }
 

@@ -145,3 +145,31 @@ fn a_pointer_of_which_nothing_is_known_is_refused() {
     assert!(failure.contains("`Arc::from_raw` of a pointer that comes neither from"), "{failure}");
     assert!(failure.contains("references.rs"), "{failure}");
 }
+
+/// Whether the references are counted in the model, or by `std`.
+#[test]
+fn a_reference_that_is_given_back_twice_is_found_where_nothing_needs_to_be_dropped() {
+    fn gives_back_twice<T: Send + Sync + 'static>(value: fn() -> T) {
+        for elsewhere in [false, true] {
+            let stats = Builder::new().explore(move || {
+                let one = Arc::new(value());
+                let other = Arc::clone(&one);
+                let gives_back = move || {
+                    // SAFETY: that it is given back once more is the bug.
+                    unsafe { Arc::decrement_strong_count(Arc::as_ptr(&other)) };
+                    drop(other);
+                };
+                match elsewhere {
+                    true => thread::spawn(gives_back).join().unwrap(),
+                    false => gives_back(),
+                }
+                drop(one);
+            });
+            let failure = stats.failure.expect("there are two references only");
+            assert!(failure.contains("an `Arc` is dropped more often than there are references"), "{failure}");
+        }
+    }
+    gives_back_twice(|| AtomicUsize::new(1));
+    gives_back_twice(|| 1_u8);
+    gives_back_twice(|| "counted".to_owned());
+}

@@ -655,3 +655,39 @@ fn who_asks_for_a_lot_of_zeroed_memory_and_does_not_use_it_needs_none() {
     });
     assert_eq!(stats.failure, None);
 }
+
+/// Ends the process, if that is what the one below has started.
+#[test]
+fn target_exit() {
+    if std::env::var_os("EXITS").is_none() {
+        return;
+    }
+    let _ = explore(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        thread::spawn(move || {
+            if other.load(Relaxed) {
+                std::process::exit(0);
+            }
+        });
+        flag.store(true, Relaxed);
+    });
+}
+
+#[test]
+fn a_thread_that_ends_the_process_is_a_failure() {
+    let run = |exits: bool| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["target_exit", "--exact"]);
+        if exits {
+            command.env("EXITS", "1");
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, told) = run(true);
+    assert_eq!(code, Some(101), "{told}");
+    assert!(told.contains("thread 1 of a model has ended the process"), "{told}");
+    let (code, told) = run(false);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+}

@@ -202,10 +202,7 @@ impl<T: ?Sized> Arc<T> {
             Some(count) if self.is_of_this_run() => {
                 let less = Request::rmw(RmwOp::Sub, 1, true);
                 match count.access(Order::Release, less, at) {
-                    0 if !std::thread::panicking() => {
-                        let message = "an `Arc` is dropped more often than there are references".to_owned();
-                        runtime::fail(ViolationKind::DoubleFree, message, at)
-                    }
+                    0 if !std::thread::panicking() => is_dropped_too_often(at),
                     1 => {
                         // As in `std`, only who is the last sees what the others have done.
                         count.access(Order::Acquire, Request::load(), at);
@@ -373,6 +370,12 @@ impl<T: ?Sized> Clone for Arc<T> {
     }
 }
 
+/// Stops the thread because it gives up a reference that is none.
+fn is_dropped_too_often(at: At) -> ! {
+    let message = "an `Arc` is dropped more often than there are references".to_owned();
+    runtime::fail(ViolationKind::DoubleFree, message, at)
+}
+
 /// What belongs to the value of an `Arc` at some address: a count, and when it was made.
 #[track_caller]
 fn known_by(at: usize) -> (Option<std::sync::Arc<Word>>, Made) {
@@ -419,6 +422,10 @@ impl<T: ?Sized> Drop for Arc<T> {
         }
         if self.count.is_some() {
             self.one_less(Location::caller());
+        } else if std::sync::Arc::strong_count(self.value()) == 0 && self.is_of_this_run() && !std::thread::panicking()
+        {
+            // The memory of this execution is still there.
+            is_dropped_too_often(Location::caller());
         }
         counts_for_nobody(&self.value);
         counts_for_nobody(&self.count);
