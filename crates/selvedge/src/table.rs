@@ -129,7 +129,7 @@ fn again_and_again(events: &[EventRecord], end: &ThreadEnd) -> Vec<String> {
     lines
 }
 
-/// The steps of the last round of a loop, if a thread has made two that look the same, and writes there. (It is made more than once
+/// The steps of the last round of a loop, if a thread has made two that look the same, and writes or notifies there. (It is made more than once
 /// before the thread is cut off: `spin.rs`.)
 pub(crate) fn round_with_writes(events: &[EventRecord], thread: ThreadId) -> Option<Vec<usize>> {
     let own: Vec<usize> = (0..events.len()).filter(|&n| events[n].thread == thread).collect();
@@ -138,9 +138,14 @@ pub(crate) fn round_with_writes(events: &[EventRecord], thread: ThreadId) -> Opt
         before.iter().zip(last).all(|(&one, &other)| events[one].site.span == events[other].site.span)
     };
     let round = own[own.len() - (1..=own.len() / 2).find(ends_with_two)?..].to_vec();
-    let writes = |event: &EventRecord| {
-        let data = |access: &Access| access.purpose == Purpose::Data && access.order != Order::Plain;
-        matches!(&event.op, Op::Access(access) if data(access)) && event.done.new.is_some()
+    let writes = |event: &EventRecord| match &event.op {
+        // To wake itself is a write, too.
+        Op::Access(Access { purpose: Purpose::Sync, .. }) => event.done.new.is_some(),
+        Op::Access(access) => {
+            access.purpose == Purpose::Data && access.order != Order::Plain && event.done.new.is_some()
+        }
+        Op::CondSignal { .. } | Op::CondBroadcast { .. } => true,
+        _ => false,
     };
     round.iter().any(|&n| writes(&events[n])).then_some(round)
 }

@@ -7,6 +7,7 @@ use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use selvedge::sync::{Arc, Condvar, Mutex};
 use selvedge::{hint, thread};
+use std::task::Poll;
 
 const WAYS: [(Engine, MemoryModel); 5] = [
     (Engine::Graph, MemoryModel::Rc11),
@@ -500,5 +501,31 @@ fn who_notifies_in_each_round_and_is_alone_spins_for_ever() {
             }
         });
         assert!(spins_forever(&stats), "{way:?}: {stats:?}");
+        let failure = stats.failure.unwrap_or_default();
+        for words in ["again and again: crates", "load, SeqCst, of AtomicUsize", "notifies all on Condvar"] {
+            assert!(failure.contains(words), "{way:?}: {failure}");
+        }
+    }
+}
+
+#[test]
+fn a_future_that_wakes_itself_and_is_never_ready_spins_for_ever() {
+    for way in WAYS {
+        let stats = explore(way, || {
+            let never = AtomicUsize::new(0);
+            selvedge::future::block_on(std::future::poll_fn(|context| {
+                if never.load(Relaxed) == 1 {
+                    return Poll::Ready(());
+                }
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }));
+        });
+        assert!(spins_forever(&stats), "{way:?}: {stats:?}");
+        let failure = stats.failure.unwrap_or_default();
+        assert!(!failure.contains("looks at nothing"), "{way:?}: {failure}");
+        let again = failure.lines().filter(|line| line.contains("again and again"));
+        assert!(again.clone().any(|line| line.contains("load, Relaxed, of AtomicUsize")), "{way:?}: {failure}");
+        assert!(again.clone().any(|line| line.contains("Notify")), "{way:?}: {failure}");
     }
 }
