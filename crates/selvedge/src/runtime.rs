@@ -28,7 +28,7 @@ mod stopping;
 pub(crate) use due::{frees, has_to_look, move_objects, owes, perform_frees};
 use panicking::{aside, count_aside, install_hook};
 pub(crate) use panicking::{
-    caught_panic, is_hook_lost, note_payload, take_aside, take_last_panic, take_panic, torn_off,
+    caught_panic, is_hook_lost, note_payload, scope_caught_panic, take_aside, take_last_panic, take_panic, torn_off,
 };
 pub(crate) use scrubbing::{frames_are_deep, prepare, tidy, tidy_frame};
 use scrubbing::{scrub, scrub_frame, scrub_if_deep};

@@ -84,6 +84,9 @@ where
     let at = Location::caller();
     let scope = Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    if result.is_err() {
+        runtime::scope_caught_panic();
+    }
     let mut waited = Vec::new();
     loop {
         let Some(next) = next_to_wait_for(&scope.threads.borrow(), this, &waited) else { break };

@@ -3,8 +3,8 @@
 use selvedge::model::{Builder, Engine, Stats};
 use selvedge::sync::Mutex;
 use selvedge::sync::atomic::AtomicUsize;
-use selvedge::sync::atomic::Ordering::SeqCst;
-use selvedge::thread;
+use selvedge::sync::atomic::Ordering::{Relaxed, SeqCst};
+use selvedge::{hint, thread};
 use std::cell::RefCell;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -135,5 +135,36 @@ fn a_thread_may_spin_in_a_scope() {
     }) {
         assert_eq!(stats.failure, None);
         assert!(stats.complete > 0);
+    }
+}
+
+/// A scope waits for its threads before the panic goes on; it is not the model that catches it.
+#[test]
+fn a_panic_in_a_scope_is_a_failure_whatever_destructors_do() {
+    struct GivesBack<'a>(&'a AtomicUsize);
+    impl Drop for GivesBack<'_> {
+        fn drop(&mut self) {
+            let mut now = self.0.load(Relaxed);
+            while let Err(other) = self.0.compare_exchange(now, now + 1, Relaxed, Relaxed) {
+                now = other;
+            }
+        }
+    }
+    for waits in [false, true] {
+        let stats = Builder::new().explore(move || {
+            let free = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                let gives_back = GivesBack(&free);
+                scope.spawn(|| {
+                    while waits && free.load(Relaxed) == 0 {
+                        hint::spin_loop();
+                    }
+                });
+                assert_eq!(gives_back.0.load(Relaxed), 3, "so it is");
+            });
+        });
+        let failure = stats.failure.expect("the assertion does not hold");
+        assert!(failure.starts_with("assertion: ") && failure.contains("so it is"), "{failure}");
+        assert!(failure.contains("in this execution"), "{failure}");
     }
 }

@@ -134,6 +134,20 @@ pub(crate) fn take_panic() -> Option<(String, SourceSpan)> {
     PANIC.take().pop()
 }
 
+/// A scope has caught a panic, to wait for its threads before it goes on. If destructors were told zero during it, nothing that comes
+/// next is what would happen: the panic is all that there is to say, as if nobody had caught it.
+pub(crate) fn scope_caught_panic() {
+    let ends_threads = super::glance(|shared| shared.config.panics_end_threads);
+    if ASIDE.get() == 0 || ends_threads {
+        return;
+    }
+    let stop = take_last_panic()
+        .map_or_else(|stop| stop, |(message, place)| violation(ViolationKind::Assertion, message, place));
+    take_aside();
+    suspend(Yielded::Stop(Box::new(stop)));
+    unreachable!("a thread that was stopped is never resumed")
+}
+
 /// A thread has ended with a panic. `resume_unwind` does not say so when it is called: then what was thrown is what there is to say.
 /// It is not dropped, since that may panic once more.
 pub(crate) fn note_payload(payload: Box<dyn Any + Send>) {
