@@ -84,9 +84,7 @@ where
     let at = Location::caller();
     let scope = Scope { threads: RefCell::default(), panics: RefCell::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    if result.is_err() {
-        runtime::scope_caught_panic();
-    }
+    let suspended = result.is_err().then(runtime::scope_caught_panic);
     let mut waited = Vec::new();
     loop {
         let Some(next) = next_to_wait_for(&scope.threads.borrow(), this, &waited) else { break };
@@ -104,6 +102,9 @@ where
     // Another thread of the scope may have joined it, and has taken the panic then.
     let panics = scope.panics.borrow();
     let panicked = panics.iter().any(|Panicked(thread, has)| waited.contains(thread) && has());
+    if let Some(suspended) = suspended {
+        suspended.goes_on();
+    }
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(_) if panicked => panic!("a scoped thread panicked"),

@@ -168,3 +168,34 @@ fn a_panic_in_a_scope_is_a_failure_whatever_destructors_do() {
         assert!(failure.contains("in this execution"), "{failure}");
     }
 }
+
+/// Threads that the scope waits for may be tried out; destructors outside of the scope find zero.
+#[test]
+fn a_panic_goes_on_after_a_scope_has_waited() {
+    struct Takes<'a>(&'a AtomicUsize);
+    impl Drop for Takes<'_> {
+        fn drop(&mut self) {
+            while self.0.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
+                hint::spin_loop();
+            }
+        }
+    }
+    let stats = Builder::new().explore(move || {
+        let (free, other) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let takes = Takes(&free);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while other.swap(1, SeqCst) == 1 {
+                        hint::spin_loop();
+                    }
+                    other.store(0, SeqCst);
+                });
+            }
+            assert_eq!(takes.0.load(Relaxed), 3, "so it is");
+        });
+    });
+    let failure = stats.failure.expect("the assertion does not hold");
+    assert!(failure.starts_with("assertion: ") && failure.contains("so it is"), "{failure}");
+    assert!(failure.contains("at crates/selvedge/tests/scopes.rs"), "{failure}");
+}

@@ -134,12 +134,21 @@ pub(crate) fn take_panic() -> Option<(String, SourceSpan)> {
     PANIC.take().pop()
 }
 
+/// Panics of a thread that waits in the middle of one, while others may panic.
+pub(crate) struct Suspended(Vec<(String, SourceSpan)>);
+
+impl Suspended {
+    /// It goes on.
+    pub fn goes_on(self) {
+        PANIC.set(self.0);
+    }
+}
+
 /// A scope has caught a panic, to wait for its threads before it goes on. If destructors were told zero during it, nothing that comes
 /// next is what would happen: the panic is all that there is to say, as if nobody had caught it.
-pub(crate) fn scope_caught_panic() {
-    let ends_threads = super::glance(|shared| shared.config.panics_end_threads);
-    if ASIDE.get() == 0 || ends_threads {
-        return;
+pub(crate) fn scope_caught_panic() -> Suspended {
+    if ASIDE.get() == 0 || super::glance(|shared| shared.config.panics_end_threads) {
+        return Suspended(PANIC.take());
     }
     let stop = take_last_panic()
         .map_or_else(|stop| stop, |(message, place)| violation(ViolationKind::Assertion, message, place));
@@ -157,6 +166,8 @@ pub(crate) fn note_payload(payload: Box<dyn Any + Send>) {
                 let text = payload.downcast_ref::<&str>().copied();
                 let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
                 panics.push((text.unwrap_or("a panic without a message").to_owned(), SourceSpan::default()));
+                // If destructors were told zero, it was during this one.
+                ASIDE_DURING.set(panics.len());
             }
         });
     });
@@ -218,4 +229,38 @@ fn note_panic(info: &std::panic::PanicHookInfo<'_>) {
         function: String::new(),
     });
     PANIC.with_borrow_mut(|panics| panics.push((message, place.unwrap_or_default())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(result: Result<(String, SourceSpan), Stop>) -> Option<String> {
+        take_aside();
+        result.ok().map(|(message, _)| message)
+    }
+
+    #[test]
+    fn a_panic_that_was_suspended_is_told_whatever_others_have_done() {
+        PANIC.set(vec![("first of all".to_owned(), SourceSpan::default())]);
+        let suspended = scope_caught_panic();
+        // Somebody was tried out.
+        assert_eq!(take_panic(), None);
+        suspended.goes_on();
+        count_aside();
+        assert_eq!(message(take_last_panic()).as_deref(), Some("first of all"));
+    }
+
+    #[test]
+    fn what_was_thrown_again_is_told_if_nothing_else_is_known() {
+        take_panic();
+        count_aside();
+        note_payload(Box::new("thrown again"));
+        assert_eq!(message(take_last_panic()).as_deref(), Some("thrown again"));
+        // This one may come of what the other was told.
+        PANIC.set(vec![("first".to_owned(), SourceSpan::default())]);
+        count_aside();
+        PANIC.with_borrow_mut(|panics| panics.push(("second".to_owned(), SourceSpan::default())));
+        assert_eq!(message(take_last_panic()), None);
+    }
 }
