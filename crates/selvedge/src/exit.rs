@@ -3,7 +3,7 @@
 //! `std::process::exit` ends a test program with the code that it is given, before the tests after it have run and with no word of
 //! those before: with 0, all is said to be well. So the system is asked to tell when the process ends, and if a thread of a model
 //! is why, that is said, and the code is that of tests that have failed. It is too late to go on: destructors of statics may have
-//! run.
+//! run. On systems other than Unix, nobody is asked.
 
 // Functions of the system.
 #![allow(unsafe_code)]

@@ -44,6 +44,7 @@ mod coroutine;
 #[cfg(test)]
 mod disturbed;
 mod endless;
+#[cfg(unix)]
 mod exit;
 mod freed;
 pub mod future;

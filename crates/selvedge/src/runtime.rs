@@ -8,7 +8,6 @@
 #![allow(unsafe_code)]
 
 use crate::blocks;
-use crate::exit;
 use crate::overflow;
 use crate::request::Request;
 use crate::retry::Standing;
@@ -127,7 +126,8 @@ impl Running {
     #[track_caller]
     pub fn start(config: Config) -> Running {
         install_hook();
-        exit::install();
+        #[cfg(unix)]
+        crate::exit::install();
         let marker = 0u8;
         let top = std::ptr::from_ref(std::hint::black_box(&marker)).addr();
         assert!(!RUNS.replace(true), "a model cannot be run inside a model");

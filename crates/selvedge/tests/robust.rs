@@ -675,6 +675,7 @@ fn target_exit() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_thread_that_ends_the_process_is_a_failure() {
     let run = |exits: bool| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
